@@ -1,50 +1,50 @@
-# `make demo` and `make test` each work alone on a clean clone; both begin with `make setup`.
+# `make demo` and `make test` work on a clean clone; both run `make setup` first.
 PYTHON ?= python3
 BIN := .venv/bin
 export OMP_NUM_THREADS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help setup demo test plain wheel golden quality speed clean
-help: ## this list
+help: ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
-setup: .venv/.ready ## the virtual environment with the upwell command, and the system packages
+setup: .venv/.ready ## create the virtual environment with the upwell command, and install system packages
 	@sh scripts/system-packages.sh chromium
-	@sh scripts/system-packages.sh postgresql || true # for the tests of --state, which say so where it is missing
+	@sh scripts/system-packages.sh postgresql || true # for the tests of --state, which are skipped without it
 
-# the compiled page is part of it: built in place where there is a compiler and Python.h, left out elsewhere
-.venv/.ready: pyproject.toml constraints.txt $(wildcard src/upwell/page/c/*)
+# includes the native code, which is built in place if a compiler and Python.h are available
+.venv/.ready: pyproject.toml setup.py constraints.txt $(wildcard src/upwell/native/*.[ch])
 	@sh scripts/system-packages.sh venv
 	@echo "· virtual environment in .venv" && $(PYTHON) -m venv .venv
 	@echo "· packages" && $(BIN)/python -m pip install --quiet --upgrade pip -c constraints.txt
 	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
 	@touch $@
 
-demo: setup ## starts the bundled site, harvests it, shows where the records and the report are
+demo: setup ## start the bundled site, harvest it, print where the records and the report are
 	@echo "· demo" && $(BIN)/upwell demo -o demo-harvest
 
-test: setup ## all checks: ruff, mypy, import-linter, pytest; what passes is only named
+test: setup ## run all checks: ruff, mypy, import-linter, pytest
 	@echo "· ruff" && $(BIN)/ruff check --quiet . && $(BIN)/ruff format --check --quiet .
 	@echo "· mypy" && $(BIN)/mypy --no-error-summary
 	@echo "· import-linter" && $(BIN)/lint-imports > .venv/lint-imports.txt || (cat .venv/lint-imports.txt && false)
 	@echo "· pytest" && $(BIN)/python -m pytest -n $$(getconf _NPROCESSORS_ONLN) --dist worksteal
 
-plain: setup ## builds the wheel, installs it alone in an environment of its own, and tries what works without extras
+plain: setup ## build the wheel, install it without extras in its own environment, and test it
 	@echo "· plain install"
 	@$(BIN)/python -m pytest tests/plain_install.py
 
-wheel: setup ## a wheel in dist/, with the compiled page where there is a compiler
+wheel: setup ## build a wheel in dist/, with the native code if a compiler is available
 	@$(BIN)/python -m pip wheel --quiet --no-deps -w dist .
 	@ls dist/*.whl
 
-golden: setup ## what is read otherwise in the saved answers of tests/golden (ACCEPT=1 accepts it, RECORD=1 saves the answers anew)
+golden: setup ## show what is read differently in the saved answers of tests/golden (ACCEPT=1 accepts it, RECORD=1 saves the answers again)
 	$(BIN)/python -m tests.golden $(if $(RECORD),--record) $(if $(ACCEPT),--accept)
 
-quality: setup ## the quality gate on the labelled corpora beside the project (CORPORA=folder)
+quality: setup ## run the quality gate on the labelled corpora (CORPORA=folder)
 	$(BIN)/python -m benchmarks.quality
 
-speed: setup ## speed as ratios against named references, as one table (CORPORA=folder, SITES=file, PARTS="page apply …")
+speed: setup ## measure speed as ratios to named references, as one table (CORPORA=folder, SITES=file, PARTS="page apply …")
 	$(BIN)/python -m benchmarks.speed $(PARTS)
 
-clean: ## removes what setup, test and demo made
-	rm -rf .venv demo-harvest .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build src/upwell/page/*.so
+clean: ## remove the files created by setup, test and demo
+	rm -rf .venv demo-harvest .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build src/upwell/native/*.so

@@ -1,1 +1,3 @@
-"""Measurements: `quality` (pinned floors on labelled corpora), `speed` (ratios against named references)."""
+"""Benchmarks: `quality` (figures on labelled corpora, with floors), `speed` (ratios to named references), `reliability`, `ground` (simulated
+sources), `scale`, `papers`.
+"""

@@ -1,4 +1,4 @@
-"""Where the labelled corpora and their scorers are: beside the project, never in it."""
+"""Location of the labelled corpora and their scorers, which are next to the project and not part of it."""
 
 import importlib.util
 import json
@@ -15,19 +15,19 @@ CORPORA = Path(os.environ.get("CORPORA", Path(__file__).parents[2] / "shared" / 
 
 
 def require() -> None:
-    """Ends the run with one clear line where there are no corpora."""
+    """Exit with a message if the corpora are missing."""
     if not (CORPORA / "answers").is_dir():
         sys.exit(f"no labelled corpora at {CORPORA}: put them there, or name their folder with CORPORA=…")
 
 
 def labels(corpus: str) -> list[dict[str, Any]]:
-    """The labels of a corpus, a page each."""
+    """Return the labels of a corpus, one entry per page."""
     with (CORPORA / corpus / "labels.jsonl").open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 
 def by_site(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """Labels grouped by site: learning sees the pages of one site together."""
+    """Group labels by site: learning uses the pages of one site together."""
     sites: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
         sites[row["site"]].append(row)
@@ -35,7 +35,7 @@ def by_site(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
 
 
 def scorer(name: str) -> ModuleType:
-    """A scorer module, as it lies beside the corpora."""
+    """Import a scorer module from the folder of the corpora."""
     path = CORPORA.parent / "score" / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"score_{name}", path)
     if spec is None or spec.loader is None:

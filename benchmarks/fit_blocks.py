@@ -1,7 +1,9 @@
-"""Fits the weights of `extract/blocks.py` on the news and the articles corpus, and leaves out sites: `python -m benchmarks.fit_blocks`.
+"""Fit the weights of `content/main_content.py` on the news and articles corpora, with cross-validation by site: `python -m
+benchmarks.fit_blocks`.
 
-Two stages: the weights of a line's own features, then how that evidence weighs beside what the pages of the site say (news only: the
-articles are of a site each). A site is left out of all corpora at once, and its pages are read with what the other sites taught.
+There are two stages: the weights of the features of a line, then the weight of this evidence relative to the evidence of the other pages
+of the site (news only: each page of the articles corpus is from another site). A site is left out of all corpora at once, and its pages
+are read with the weights learned from the other sites.
 """
 
 import re
@@ -14,28 +16,27 @@ from numpy.typing import NDArray
 
 from benchmarks.corpora import CORPORA, labels, require, scorer
 from benchmarks.papers.wisdom import truth
-from upwell.extract.blocks import BlockParams, learn_blocks, read_blocks
-from upwell.extract.line_features import FEATURES, line_features
-from upwell.extract.lines import lines_of
+from upwell.content.lines import FEATURES, line_features, split_lines
+from upwell.content.main_content import BlockParams, find_blocks, learn_site
 from upwell.page.tree import read
 
 Floats = NDArray[np.float64]
 
 CORPUS_NAMES = ("news", "articles")
 FOLDS = 8  # groups of sites that are left out together
-INVERSE_PENALTY = 0.3  # swept: 0.001 to 1; no difference but for the smallest
+INVERSE_PENALTY = 0.3  # swept: 0.001 to 1; only the smallest differs
 NEWTON_STEPS = 15
-SITE_POWER = 0.3  # a page of a site with n pages counts 1 ÷ n to this power; swept: 0, 0.3, 0.5, 0.7, 1
-SAME_SITE = {"ars": "arstechnica"}  # named differently in the two corpora
+SITE_POWER = 0.3  # a page of a site with n pages has the weight 1 ÷ n to this power; swept: 0, 0.3, 0.5, 0.7, 1
+SAME_SITE = {"ars": "arstechnica"}  # sites with different names in the two corpora
 TITLE = FEATURES.index("in_title")
-HEADLINE_AGREEMENT = 0.5  # a line that agrees more with <title> is not fitted: only the news labels have headlines
-# The labels of `articles` have all captions, dates and bylines; an article of ours has captions in <figure> (older pages have only
-# names for theirs, and labels without them), and dates and authors are blocks of their own.
+HEADLINE_AGREEMENT = 0.5  # lines that agree more with <title> are not fitted: only the news labels contain headlines
+# The labels of `articles` contain all captions, dates and bylines. Our articles contain captions in <figure> (older pages only
+# name their captions, and their labels omit them), and dates and authors are separate blocks.
 LABELLED_OTHERWISE = [FEATURES.index(name) for name in ("named_caption", "date", "byline")]
 
 
 def fit(x: Floats, y: NDArray[np.bool_], weight: Floats) -> Floats:
-    """Logistic regression with a ridge, by Newton's method."""
+    """Fit a logistic regression with a ridge penalty by Newton's method."""
     w, ridge = np.zeros(x.shape[1]), np.eye(x.shape[1]) / INVERSE_PENALTY
     for _ in range(NEWTON_STEPS):
         p = 1 / (1 + np.exp(-np.clip(x @ w, -30, 30)))
@@ -48,19 +49,19 @@ def fit(x: Floats, y: NDArray[np.bool_], weight: Floats) -> Floats:
 
 
 class Corpus:
-    """The labelled pages, read once."""
+    """Labelled pages, each read once."""
 
     def __init__(self) -> None:
         self.rows = [{**row, "corpus": name} for name in CORPUS_NAMES for row in labels(name)]
         self.sites = [str(row["site"]) for row in self.rows]
         self.groups = [_group(row) for row in self.rows]
         self.trees = [read((CORPORA / row["corpus"] / row["page"]).read_bytes()) for row in self.rows]
-        self.lines = [lines_of(tree) for tree in self.trees]
+        self.lines = [split_lines(tree) for tree in self.trees]
         self.x = [line_features(tree, lines) for tree, lines in zip(self.trees, self.lines, strict=True)]
         labelled = [truth(lines, row["article"]) for lines, row in zip(self.lines, self.rows, strict=True)]
         pages_of = Counter(self.sites)
         self.y = [y for y, _ in labelled]
-        # a line counts as the root of its length
+        # a line is weighted by the square root of its length
         self.weight = [
             np.sqrt(size + 1) * _is_fitted(x, row["corpus"]) / pages_of[row["site"]] ** SITE_POWER
             for (_, size), x, row in zip(labelled, self.x, self.rows, strict=True)
@@ -68,31 +69,31 @@ class Corpus:
         self.score: Callable[..., dict[str, float]] = scorer("articles").score
 
     def folds(self) -> list[set[str]]:
-        """The sites in groups that are left out together."""
+        """Return the groups of sites that are left out together."""
         names = sorted(set(self.groups))
         order = np.random.default_rng(0).permutation(len(names)).tolist()
         return [{names[i] for i in order[k::FOLDS]} for k in range(FOLDS)]
 
     def by_site(self, pages: list[int]) -> list[list[int]]:
-        """The pages of each site."""
+        """Group the pages by site."""
         sites: defaultdict[str, list[int]] = defaultdict(list)
         for i in pages:
             sites[self.sites[i]].append(i)
         return list(sites.values())
 
     def feature_weights(self, pages: list[int]) -> dict[str, float]:
-        """The weights of the features that these pages give."""
+        """Fit the weights of the line features on these pages."""
         weights = fit(*(np.concatenate([column[i] for i in pages]) for column in (self.x, self.y, self.weight)))
         return {name: round(float(w), 1) for name, w in zip(FEATURES, weights, strict=True)}
 
     def fitted_params(self, pages: list[int]) -> BlockParams:
-        """All that is fitted, from these pages: the second stage learns from what the first says of sites it has not seen."""
+        """Fit all parameters on these pages; the second stage uses first-stage predictions for sites that were left out."""
         x, y, weight = [], [], []
         for fold in self.folds():
             params = BlockParams(weights=self.feature_weights([i for i in pages if self.groups[i] not in fold]))
             inside = [i for i in pages if self.groups[i] in fold and self.rows[i]["corpus"] == "news"]
             for members in self.by_site(inside):
-                site = learn_blocks((self.trees[i] for i in members), params)
+                site = learn_site((self.trees[i] for i in members), params)
                 for i in members:
                     repeated = site.repeated_share(self.lines[i])
                     own = self.x[i] @ np.array([params.weights[name] for name in FEATURES])
@@ -112,36 +113,36 @@ class Corpus:
         )
 
     def extracted(self, pages: list[int], params: BlockParams, alone: bool) -> list[dict[str, Any]]:
-        """What is extracted from pages, as the scorer wants it."""
+        """Return the extracted texts of pages in the format of the scorer."""
         results = []
         for members in self.by_site(pages):
-            site = None if alone else learn_blocks((self.trees[i] for i in members), params)
+            site = None if alone else learn_site((self.trees[i] for i in members), params)
             for i in members:
-                blocks = [{"type": b.type, "text": b.text} for b in read_blocks(self.trees[i], site, params).blocks]
+                blocks = [{"type": b.type, "text": b.text} for b in find_blocks(self.trees[i], site, params)]
                 results.append({"page": self.rows[i]["page"], "blocks": blocks})
         return results
 
     def print_scores(self, what: str, results: list[dict[str, Any]]) -> None:
-        """One line a corpus."""
+        """Print one line per corpus."""
         for name in CORPUS_NAMES:
             print(f"{what}: {name} {self.score([row for row in self.rows if row['corpus'] == name], results)}")
 
 
 def _is_fitted(x: Floats, corpus: str) -> NDArray[np.bool_]:
-    """The lines of a page whose labels say what we want to know."""
+    """Select the lines of a page whose labels can be used for fitting."""
     is_fitted = x[:, TITLE] < HEADLINE_AGREEMENT
     return is_fitted if corpus == "news" else is_fitted & ~np.any(x[:, LABELLED_OTHERWISE] > 0, axis=1)
 
 
 def _group(row: dict[str, Any]) -> str:
-    """The site of a page whatever the corpus: without its year, and without the number of the page."""
+    """Return the site of a page in any corpus, without its year and the number of the page."""
     found = re.match(r"[a-z]+(?:\d+[a-z]+)*", row["site"])
     name = found[0] if found else row["site"]
     return SAME_SITE.get(name, name)
 
 
 def main() -> None:
-    """Left out by site; then the weights of all pages, to be put into `blocks.py`."""
+    """Print cross-validated scores, then the weights fitted on all pages, which go into `content/main_content.py`."""
     require()
     corpus = Corpus()
     pages = list(range(len(corpus.rows)))

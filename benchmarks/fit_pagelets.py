@@ -1,8 +1,7 @@
-"""Fits the weights of `extract/pagelets.py`, and leaves out a fifth of the sites at a time: `python -m benchmarks.fit_pagelets [CORPUS …]`.
+"""Fit the weights of `records/evidence.py` with five-fold cross-validation by site: `python -m benchmarks.fit_pagelets [CORPUS …]`.
 
-The fit is the highest expected F1 over the cuts of a page (softmax over the scores, L2), each site weighing the same. Pages on
-which no cut agrees with the labels, or which label only titles, say nothing about how to cut and are left out of it; they
-count in the score.
+The fit maximises the expected F1 over the cuts of a page (softmax over the scores, L2 penalty), with equal weight for each site. Pages on
+which no cut agrees with the labels, or of which only titles are labelled, are not used for fitting; they count in the score.
 """
 
 import sys
@@ -16,28 +15,28 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from benchmarks.corpora import CORPORA, by_site, labels, require, scorer
-from upwell.extract import pagelets
-from upwell.extract.cut_candidates import candidates
-from upwell.extract.fields import RecordReader
-from upwell.extract.leaves import leaves_of
 from upwell.page.tree import read
+from upwell.records import evidence as pagelets
+from upwell.records.cuts import candidate_cuts
+from upwell.records.fields import RecordReader
+from upwell.records.leaves import split_leaves
 from upwell.source.learn import FRAME_SHARE
 
 Floats = NDArray[np.float64]
 CORPORA_USED = ("answers/serp150", "answers/wien", "answers/tbdw", "answers/vints1", "kinds")
-WITH_LINK_TARGETS = ("answers/tbdw", "answers/vints1")  # their labels have the targets of links
-PAGES_PER_SITE = 12  # kinds has more
+WITH_LINK_TARGETS = ("answers/tbdw", "answers/vints1")  # corpora whose labels contain the targets of links
+PAGES_PER_SITE = 12  # `kinds` has more
 PENALTY = (
-    0.001  # swept: 0.0003, 0.001, 0.003; left out by site 0.914, 0.909, 0.908 on serp150, 0.824, 0.840, 0.823 on tbdw
+    0.001  # swept: 0.0003, 0.001, 0.003; cross-validated 0.914, 0.909, 0.908 on serp150, 0.824, 0.840, 0.823 on tbdw
 )
-MIN_BEST_F1 = 0.6  # a page is fitted on only if its best cut agrees with the labels this well …
-MAX_GAPS = 0.5  # … and leaves out at most this share of the text between its records: else only titles are labelled
+MIN_BEST_F1 = 0.6  # F1 of the best cut of a page from which on the page is used for fitting
+MAX_GAPS = 0.5  # largest share of the text between records that this cut may leave out: more means that only titles are labelled
 FOLDS = 5
 NAMES = list(pagelets.WEIGHTS)
 
 
 class PageCuts(NamedTuple):
-    """The cuts of one page: their features, and how many of their records are right."""
+    """Cuts of one page: their features, and the number of correct records of each."""
 
     corpus: str
     site: str
@@ -52,7 +51,7 @@ class PageCuts(NamedTuple):
 
 
 def collect(corpus: str, rows: list[dict[str, Any]]) -> list[PageCuts]:
-    """Every cut of every page of one site."""
+    """Return every cut of every page of one site."""
     score = scorer("records")
     rows = [row for row in rows if row["records"]]
     rows = rows[:: max(1, len(rows) // PAGES_PER_SITE)][:PAGES_PER_SITE]
@@ -61,17 +60,17 @@ def collect(corpus: str, rows: list[dict[str, Any]]) -> list[PageCuts]:
     frame = {text for text, n in pages_with.items() if n > max(1, FRAME_SHARE * len(trees))}
     pages = []
     for row, tree in zip(rows, trees, strict=True):
-        leaves = leaves_of(tree)
+        leaves = split_leaves(tree)
         evidence = pagelets.Evidence(leaves, frame if len(trees) > 1 else None, row.get("query") or "")
         truth = [score.words(" ".join(cells)) for cells in row["records"]]
         x, right, found = [], [], []
-        for cut in candidates(leaves):
+        for cut in candidate_cuts(leaves):
             reader = RecordReader(leaves, cut)
             texts = [leaves.text(record.first, record.last) for record in reader.records]
             if corpus in WITH_LINK_TARGETS:
                 targets = [[target for _, target in reader.links(record)] for record in reader.records]
                 texts = [" ".join([text, *own]) for text, own in zip(texts, targets, strict=True)]
-            features = pagelets.features(evidence, cut)
+            features = pagelets.cut_features(evidence, cut)
             x.append([features[name] for name in NAMES])
             right.append(score.right(truth, [score.words(text) for text in texts]))
             found.append(len(texts))
@@ -83,7 +82,7 @@ def collect(corpus: str, rows: list[dict[str, Any]]) -> list[PageCuts]:
 
 
 def fit(pages: list[PageCuts], scale: Floats, start: Floats) -> Floats:
-    """The weights of the features, each in units of its deviation."""
+    """Fit the weights of the features, each in units of its standard deviation."""
     gaps = NAMES.index("gaps_between")
     used = [page for page in pages if page.f1.max() > MIN_BEST_F1 and page.x[page.f1.argmax(), gaps] < MAX_GAPS]
     pages_of_site = Counter((page.corpus, page.site) for page in used)
@@ -104,7 +103,7 @@ def fit(pages: list[PageCuts], scale: Floats, start: Floats) -> Floats:
 
 
 def f1_of_best(pages: list[PageCuts], weights: list[Floats]) -> dict[str, float]:
-    """F1 of the cuts with the highest score, by corpus; `weights` has those of each page."""
+    """Return the F1 of the cuts with the highest score, by corpus; `weights` has the weights for each page."""
     totals: dict[str, Floats] = {}
     for page, w in zip(pages, weights, strict=True):
         best = int((page.x @ w).argmax())

@@ -1,14 +1,14 @@
-"""What a site costs as measured, and what many sites on many machines would: the figures of `docs/scale.md`.
+"""Cost of harvesting a site as measured, and of many sites on many machines as simulated: the figures of `docs/scale.md`.
 
-    python -m benchmarks.scale measure PLACE… [--budget 300]      harvests; a place is a layout of the demo, or the address of a site on loopback
-    python -m benchmarks.scale memory                             of a process with one site, and with several
+    python -m benchmarks.scale measure PLACE… [--budget 300]      harvest; a place is a layout of the demo site, or the URL of a site on loopback
+    python -m benchmarks.scale memory                             memory of a process with one site, and with several
     python -m benchmarks.scale pages                              answers of real sites in the corpora
-    python -m benchmarks.scale postgres                           transactions a second of Debian's PostgreSQL here
-    python -m benchmarks.scale check                              the simulation of flows against one of single requests
-    python -m benchmarks.scale simulate --workers N [--max-requests 1000] [--hosts 10000000]    draws docs/pictures/scale.svg
+    python -m benchmarks.scale postgres                           transactions per second of Debian's PostgreSQL
+    python -m benchmarks.scale check                              compare the simulation of flows with one of single requests
+    python -m benchmarks.scale simulate --workers N [--max-requests 1000] [--hosts 10000000]    draw docs/pictures/scale.svg
     python -m benchmarks.scale cost [--sites 1000000]             CPU hours, terabytes, requests and money
 
-The first four write what they measured to `benchmarks/scale.json`, the others read it. The model is in `benchmarks/scale_model.py`.
+The first four commands write their measurements to `benchmarks/scale.json`, the others read it. The model is in `benchmarks/scale_model.py`.
 """
 
 import argparse
@@ -30,9 +30,10 @@ from benchmarks.corpora import CORPORA, by_site, labels, require
 from benchmarks.scale_model import Costs, Limits, Sites, exact, flows
 from benchmarks.scale_plot import draw
 from upwell import api
+from upwell.answers.answer import Answer
 from upwell.answers.totals import read_totals
+from upwell.choose.plan import Plan
 from upwell.demo import Switches, serve
-from upwell.harvest.plan import Plan
 from upwell.net.manners import Manners
 from upwell.page.tree import read
 from upwell.source.apply import apply
@@ -40,12 +41,12 @@ from upwell.source.learn import learn_source
 
 MEASURED = Path(__file__).with_name("scale.json")
 PICTURE = Path(__file__).parents[1] / "docs" / "pictures" / "scale.svg"
-DRAWN_REQUESTS = 1_000  # a host at most, in the picture
+DRAWN_REQUESTS = 1_000  # largest number of requests per host, in the picture
 TRANSACTIONS = "INSERT INTO outcomes (site, request, outcome) VALUES (1, md5(random()::text), repeat('x', 400));"
 
 
 def main() -> None:
-    """One of the commands above."""
+    """Run one of the commands above."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", choices=["measure", "memory", "pages", "postgres", "check", "simulate", "cost"])
     parser.add_argument("places", nargs="*")
@@ -89,11 +90,11 @@ def _save(part: str, found: dict[str, Any]) -> None:
     MEASURED.write_text(json.dumps({**known, part: {**known.get(part, {}), **found}}, indent=1) + "\n")
 
 
-# What a site costs
+# Cost of a site
 
 
 def measure(place: str, budget: int) -> dict[str, Any]:
-    """A harvest in a process of its own: CPU, bytes and memory for each request."""
+    """Harvest in a separate process; return CPU, bytes and memory per request."""
     context = multiprocessing.get_context("spawn")
     with _served(place) as url, context.Pool(1) as pool:
         row = pool.apply(_harvest, ([url], budget))
@@ -103,7 +104,7 @@ def measure(place: str, budget: int) -> dict[str, Any]:
 
 @contextmanager
 def _served(place: str) -> Iterator[str]:
-    """The address of a place; a name of a layout is that of a demo site."""
+    """Return the URL of a place; the name of a layout is that of a demo site."""
     if "://" in place:
         yield place
         return
@@ -112,7 +113,7 @@ def _served(place: str) -> Iterator[str]:
 
 
 def memory(count: int = 11, budget: int = 60) -> dict[str, float]:
-    """The memory of a process with one site, and with several at once."""
+    """Measure the memory of a process with one site, and with several concurrent sites."""
     context = multiprocessing.get_context("spawn")
     with ExitStack() as running:
         urls = [running.enter_context(serve(Switches())).url for _ in range(count)]
@@ -126,7 +127,7 @@ def memory(count: int = 11, budget: int = 60) -> dict[str, float]:
 
 
 def _harvest(urls: list[str], budget: int) -> dict[str, float]:
-    """One run in this process."""
+    """Run one harvest in this process."""
     with tempfile.TemporaryDirectory() as folder:
         plan, manners = Plan(budget=budget, browser="never"), Manners(rate=0)
         before = time.process_time()
@@ -161,15 +162,15 @@ def _print(name: str, row: dict[str, Any]) -> None:
 
 
 def pages() -> dict[str, float]:
-    """Answers of real sites: bytes, packed bytes, CPU of reading and applying, and how many matches they state."""
+    """Measure answers of real sites: bytes, compressed bytes, CPU of reading and applying, and stated totals."""
     require()
     corpus = CORPORA / "answers" / "serp150"
     sizes, packed, totals, cpu = [], [], [], []
     for number, rows in enumerate(by_site(labels("answers/serp150")).values()):
         bodies = [(corpus / row["page"]).read_bytes() for row in rows]
         trees = [read(body) for body in bodies]
-        if number % 4 == 0:  # every fourth site is enough for the CPU of a page
-            model = learn_source(trees, queries=[row["query"] for row in rows])
+        if number % 4 == 0:  # every fourth site is sufficient for the CPU of a page
+            model = learn_source([Answer(tree, row["query"]) for row, tree in zip(rows, trees, strict=True)])
             for body in bodies:
                 before = time.process_time()
                 apply(model, read(body))
@@ -197,7 +198,7 @@ def pages() -> dict[str, float]:
 
 
 def postgres() -> dict[str, float]:
-    """Transactions a second that each insert one row of 400 bytes, as pgbench measures them, with 8 and 64 connections."""
+    """Measure transactions per second, each inserting one row of 400 bytes, with pgbench and 8 and 64 connections."""
     (programs,) = sorted(Path("/usr/lib/postgresql").glob("*/bin"))[-1:]
     found: dict[str, float] = {}
     with tempfile.TemporaryDirectory(prefix="upwell-pg-") as folder:
@@ -245,11 +246,11 @@ def postgres() -> dict[str, float]:
     return found
 
 
-# What many sites would cost
+# Cost of many sites
 
 
 def _costs() -> Costs:
-    """The costs of a request and the sizes of sources, as measured."""
+    """Return the costs of a request and the sizes of sources, as measured."""
     known = _read()
     rows, real = list(known["harvests"].values()), known["pages"]
     harvest = {key: statistics.mean(row[key] for row in rows) for key in rows[0]}
@@ -270,7 +271,7 @@ def _costs() -> Costs:
 
 
 def check(costs: Costs) -> None:
-    """The end of a small crawl by flows, against the same by events of single requests."""
+    """Compare the duration of a small crawl simulated with flows and with single requests."""
     for workers, at_once, hosts in ((2, 20, 400), (10, 50, 2_000), (2, 200, 2_000)):
         sites = Sites.made(hosts, costs, seed=workers + at_once, max_requests=2_000)
         limits = Limits(workers=workers, at_once=at_once)
@@ -282,7 +283,7 @@ def check(costs: Costs) -> None:
 
 
 def simulate(costs: Costs, hosts: int, workers: int, max_requests: int) -> dict[str, Any]:
-    """Prints how long it takes and what binds, with one database for all, and with one for every 50 workers."""
+    """Print the duration and the bottleneck, with one database for all workers, and with one for every 50 workers."""
     sites = Sites.made(hosts, costs, seed=1, max_requests=max_requests)
     total = sites.requests.sum()
     print(
@@ -302,7 +303,7 @@ def simulate(costs: Costs, hosts: int, workers: int, max_requests: int) -> dict[
 
 
 def cost(costs: Costs, count: int) -> None:
-    """A crawl of so many sources: prices are arguments of the model, stated with it."""
+    """Print the cost of a crawl of a number of sources; prices are arguments of the model."""
     for max_requests in (100, 1_000, 10_000, 100_000):
         sites = Sites.made(count, costs, seed=2, max_requests=max_requests)
         requests = float(sites.requests.sum())

@@ -1,10 +1,10 @@
-"""A crawl of many hosts by many workers, as a discrete-event simulation.
+"""Discrete-event simulation of a crawl of many hosts by many workers.
 
-A worker is a machine of `cores` that harvests `at_once` sites at a time; each host is asked at most `rate` times a second, one request
-after the other. Events are ends of sites: the requests of a site between two events are a flow, whose speed is the mean of
-max(1 / rate, latency) over the lognormal latency of its host. 10 million hosts are 10 million events, their requests would be billions.
-What all sites share (CPU, transactions of the databases, bandwidth) slows all of them alike where more is wanted than there is: time
-that the sites spend is stretched by the share that is missing. `exact` has an event for each request, and shows what that costs.
+A worker is a machine with `cores` that harvests `at_once` sites concurrently; each host receives at most `rate` requests per second, one
+after the other. Events are the ends of sites: between two events the requests of a site are a flow, whose rate is given by the mean of
+max(1 / rate, latency) over the lognormal latency of its host. 10 million hosts are 10 million events, while their requests would be
+billions. If shared resources (CPU, transactions of the databases, bandwidth) are exceeded, all sites are slowed down equally: time is
+stretched accordingly. `exact` simulates every request, and shows the error of this simplification.
 """
 
 import heapq
@@ -22,48 +22,48 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Costs:
-    """What one request costs, how large sources are, and prices."""
+    """Cost of one request, sizes of sources, and prices."""
 
     cpu: float  # seconds
-    bytes: float  # received
-    archive: float  # bytes kept
-    state: float  # bytes
-    table: float  # bytes of a record
-    records: float  # new records a request
-    transactions: float  # that one database does in a second
-    commits: float = field(default=2.0, kw_only=True)  # transactions of a request: what it brought, and the records
+    bytes: float  # bytes received
+    archive: float  # bytes archived
+    state: float  # bytes of state
+    table: float  # bytes per record
+    records: float  # new records per request
+    transactions: float  # transactions per second of one database
+    commits: float = field(default=2.0, kw_only=True)  # transactions per request: its outcome, and its records
     median_size: float  # records of a source: lognormal
     sigma_size: float
     largest_size: float
-    megabytes: float  # of a process
-    megabytes_of_site: float  # of a further site at once
-    # Latency, in seconds. That response times are about lognormal: Ciemiewicz, "What Do You 'Mean'? Revisiting Statistics for Web Response
+    megabytes: float  # MB of a process
+    megabytes_of_site: float  # MB per further concurrent site
+    # Latency in seconds. Response times are approximately lognormal: Ciemiewicz, "What Do You 'Mean'? Revisiting Statistics for Web Response
     # Time Measurements", CMG 2001. The parameters are assumed, not measured: half of the hosts answer within 0.5 s, one in ten needs 1.8 s.
     median_latency: float = 0.5
     sigma_hosts: float = 1.0
-    sigma_requests: float = 0.5  # around the host's own median
-    learning: int = 60  # requests before the first record: probes and checks; as the demo's harvests have it
-    price_cpu_hour: float = 0.04  # dollars; assumed: about a core of a rented general machine
+    sigma_requests: float = 0.5  # around the median of the host
+    learning: int = 60  # requests before the first record: probes and checks; as in the harvests of the demo site
+    price_cpu_hour: float = 0.04  # dollars; assumed: about one core of a rented general-purpose machine
     price_terabyte_month: float = (
-        23.0  # dollars; assumed: about the list price of an object store in its standard class
+        23.0  # dollars; assumed: about the list price of the standard class of an object store
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What the machines can do."""
+    """Capacity of the machines."""
 
     workers: int
     cores: int = 2
-    at_once: int = 100  # sites of a worker
-    rate: float = 1.0  # requests a second and host
+    at_once: int = 100  # concurrent sites per worker
+    rate: float = 1.0  # requests per second and host
     databases: int = 1
-    worker_bytes: float = 125e6  # a second: 1 Gbit/s
+    worker_bytes: float = 125e6  # bytes per second: 1 Gbit/s
 
 
 @dataclass(frozen=True)
 class Sites:
-    """The hosts of a crawl: their requests, and how long each request takes where nothing is short."""
+    """Hosts of a crawl: their requests, and the duration of each request without bottlenecks."""
 
     sizes: Floats
     requests: Floats
@@ -73,7 +73,7 @@ class Sites:
 
     @classmethod
     def made(cls, count: int, costs: Costs, *, seed: int, max_requests: int, rate: float = 1.0) -> "Sites":
-        """Hosts drawn from the distributions."""
+        """Draw hosts from the distributions."""
         rng = np.random.default_rng(seed)
         sizes = np.minimum(rng.lognormal(np.log(costs.median_size), costs.sigma_size, count), costs.largest_size)
         wanted = costs.learning + sizes / costs.records
@@ -85,7 +85,7 @@ class Sites:
 
 
 def _mean_gap(median: Floats, sigma: float, least: float) -> Floats:
-    """The mean of max(least, a lognormal latency)."""
+    """Return the mean of max(least, a lognormal latency)."""
     away = (np.log(median) - math.log(least)) / sigma
     mean: Floats = least * ndtr(-away) + median * math.exp(sigma**2 / 2) * ndtr(away + sigma)
     return mean
@@ -93,20 +93,18 @@ def _mean_gap(median: Floats, sigma: float, least: float) -> Floats:
 
 @dataclass(kw_only=True)
 class Crawl:
-    """How a crawl went."""
+    """Result of a crawl."""
 
     hours: float
     half: float  # hours after which half of the requests were sent
-    peak: float  # requests a second
+    peak: float  # requests per second
     bound: str
-    use: dict[str, float] = field(
-        default_factory=dict
-    )  # share of what there is that is wanted at the peak, politeness aside
+    use: dict[str, float] = field(default_factory=dict)  # peak demand ÷ capacity, politeness aside
     curve: list[tuple[float, float]] = field(default_factory=list)  # hours, share of the requests
 
 
 def _wanted(rate: float, costs: Costs, limits: Limits) -> dict[str, float]:
-    """What so many requests a second want of what there is."""
+    """Return demand ÷ capacity for a number of requests per second."""
     return {
         "CPU": rate * costs.cpu / (limits.workers * limits.cores),
         "databases": rate * costs.commits / (costs.transactions * limits.databases),
@@ -115,7 +113,7 @@ def _wanted(rate: float, costs: Costs, limits: Limits) -> dict[str, float]:
 
 
 def flows(sites: Sites, costs: Costs, limits: Limits) -> Crawl:
-    """The crawl with sites as flows; the sites with most requests begin first."""
+    """Simulate the crawl with sites as flows; the sites with most requests start first."""
     order = np.argsort(-sites.seconds, kind="stable")
     seconds, requests = sites.seconds[order], sites.requests[order]
     rates = requests / seconds
@@ -134,7 +132,7 @@ def flows(sites: Sites, costs: Costs, limits: Limits) -> Crawl:
 
 
 def _stretched(begin: Floats, end: Floats, rates: Floats, costs: Costs, limits: Limits) -> Crawl:
-    """Begins and ends as one sequence of events; between two the rate stays as it is, and time is stretched where it is too much."""
+    """Merge starts and ends into one sequence of events; between two events the rate is constant, and time is stretched if it is too high."""
     moments = np.concatenate([begin, end])
     changes = np.concatenate([rates, -rates])
     order = np.argsort(moments, kind="stable")
@@ -161,9 +159,9 @@ def _stretched(begin: Floats, end: Floats, rates: Floats, costs: Costs, limits: 
 
 
 def exact(sites: Sites, costs: Costs, limits: Limits, seed: int = 0) -> float:
-    """The hours of the same crawl with an event for each request: each worker has its own cores, a request waits for one of them.
+    """Return the hours of the same crawl with an event for each request: each worker has its own cores, for which requests wait.
 
-    Databases and bandwidth are left out: the check is for CPU, politeness and latency.
+    Databases and bandwidth are not included: this checks CPU, politeness and latency.
     """
     rng = np.random.default_rng(seed)
     order = np.argsort(-sites.seconds, kind="stable")
@@ -171,7 +169,7 @@ def exact(sites: Sites, costs: Costs, limits: Limits, seed: int = 0) -> float:
     medians = sites.latency[order].tolist()
     cores = [[0.0] * limits.cores for _ in range(limits.workers)]
     waiting = iter(range(len(left)))
-    events: list[tuple[float, int, int, float]] = []  # when an answer comes, site, worker, when it was asked
+    events: list[tuple[float, int, int, float]] = []  # time of the answer, site, worker, time of the request
     noise, used = rng.standard_normal(1 << 16).tolist(), 0
 
     def ask(now: float, site: int, worker: int) -> None:

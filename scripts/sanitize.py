@@ -1,7 +1,8 @@
-"""Runs the compiled page under AddressSanitizer and UBSan: `python scripts/sanitize.py [EVERY [FIRST]]`, before a change of page/c is merged.
+"""Run the native code under AddressSanitizer and UBSan: `python scripts/sanitize.py [EVERY [FIRST]]`, before a change of it is merged.
 
-A copy of the package with an instrumented module reads the saved answers of the tests and the pages of the corpora (one of EVERY, from number FIRST on), whole,
-cut off, and with bytes changed, and asks all that the module answers. Leaks are left to tests/page/test_compiled.py. It needs gcc.
+A copy of the package with an instrumented module reads the saved answers of the tests and the pages of the corpora (one of EVERY,
+starting with number FIRST): unchanged, truncated, and with changed bytes; and calls every function of the module. Leaks are tested by
+tests/test_native.py. It needs gcc.
 """
 
 import os
@@ -18,8 +19,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 CORPORA = Path(os.environ.get("CORPORA", ROOT.parent / "shared" / "data"))
 FLAGS = ["-g", "-O1", "-std=c11", "-fPIC", "-shared", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"]
-MAX_CUTS = 2  # of a page whose records are read
-MAX_PAGE_BYTES = 300_000  # of a page that is also read in changed forms
+MAX_CUTS = 2  # cuts of a page whose records are read
+MAX_PAGE_BYTES = 300_000  # largest page in bytes that is also read in changed forms
 CHANGES = (
     b"<",
     b">",
@@ -38,12 +39,14 @@ CHANGES = (
 
 
 def main(every: str = "1", first: str = "0") -> int:
-    """Builds the module in a copy, and runs this file again with it."""
+    """Build the module in a copy, and run this file again with it."""
     with tempfile.TemporaryDirectory() as scratch:
         package = Path(scratch) / "upwell"
-        shutil.copytree(ROOT / "src" / "upwell", package, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
-        module = package / "page" / f"_compiled{sysconfig.get_config_var('EXT_SUFFIX')}"
-        sources = sorted(map(str, (ROOT / "src/upwell/page/c").glob("*.c")))
+        shutil.copytree(
+            ROOT / "src" / "upwell", package, ignore=shutil.ignore_patterns("*.so", "*.c", "*.h", "__pycache__")
+        )
+        module = package / "native" / f"_native{sysconfig.get_config_var('EXT_SUFFIX')}"
+        sources = sorted(map(str, (ROOT / "src/upwell/native").glob("*.c")))
         include = f"-I{sysconfig.get_path('include')}"
         build = ["gcc", "-fsanitize=address,undefined", *FLAGS, include, *sources, "-o", str(module)]
         subprocess.run(build, check=True)  # noqa: S603 # our own sources
@@ -57,8 +60,8 @@ def main(every: str = "1", first: str = "0") -> int:
 
 
 def read_all(every: int, first: int) -> None:
-    """Reads every page in every form."""
-    from upwell.page.compiled import compiled
+    """Read every page in every form."""
+    from upwell.native import compiled
 
     if compiled is None:
         sys.exit("the instrumented module was not loaded")
@@ -71,12 +74,12 @@ def read_all(every: int, first: int) -> None:
             use(page)
             pages += 1
         if not number % 50:
-            print(f"{pages:,} pages of {number:,} files read, nothing found yet", flush=True)
-    print(f"{pages:,} pages of {len(files[first::every]):,} files read, nothing found")
+            print(f"{pages:,} pages of {number:,} files read, no findings yet", flush=True)
+    print(f"{pages:,} pages of {len(files[first::every]):,} files read, no findings")
 
 
 def forms(page: bytes, rng: random.Random) -> Iterator[bytes]:
-    """A page as it is, a piece of it, and with bytes changed."""
+    """Yield a page unchanged, truncated, and with changed bytes."""
     yield page
     if not page or len(page) > MAX_PAGE_BYTES:
         return
@@ -92,64 +95,58 @@ def forms(page: bytes, rng: random.Random) -> Iterator[bytes]:
 
 
 def use(html: bytes) -> None:
-    """Asks all that is compiled about one page."""
-    from upwell.extract.columns import learn_columns
-    from upwell.extract.cut_candidates import candidates
-    from upwell.extract.cut_rules import ScoredCut, ScoredPage, apply_rule, learn_rules
-    from upwell.extract.fields import RecordReader
-    from upwell.extract.leaves import leaves_of
-    from upwell.extract.line_features import line_features
-    from upwell.extract.lines import lines_of
-    from upwell.page import terms
-    from upwell.page.ranges import numbered_lines
+    """Call every compiled function with one page."""
+    from upwell.content.lines import line_features, split_lines
+    from upwell.page import tokens as terms
     from upwell.page.tree import read
+    from upwell.records.cut_rules import ScoredCut, ScoredPage, apply_rule, learn_rules
+    from upwell.records.cuts import candidate_cuts
+    from upwell.records.fields import RecordReader
+    from upwell.records.leaves import split_leaves
+    from upwell.records.record_columns import learn_columns
 
     page = read(html)
-    terms.of(page)
-    numbered_lines(page.text(), 240)
-    for row in range(0, len(page), 7):
-        page.text(row)
+    terms.terms_of(page)
     attributes = pickle.loads(pickle.dumps(page)).attributes  # noqa: S301 # our own bytes
     for row, found in attributes.items():
         for name in found:
             attributes.value(row, name)
     for name in page.attribute_names:
-        page.having(name)
-    line_features(page, lines_of(page))
+        page.attribute_by_row(name)
+    line_features(page, split_lines(page))
     count_words(page.text().split("\n")[:200])
-    leaves = leaves_of(page)
-    if len(leaves) < 2000:  # looking for cuts takes long on larger pages
-        for cut in candidates(leaves)[:MAX_CUTS]:
+    leaves = split_leaves(page)
+    if len(leaves) < 2000:  # searching for cuts takes long on larger pages
+        for cut in candidate_cuts(leaves)[:MAX_CUTS]:
             columns = learn_columns([RecordReader(leaves, cut)])
             for record in columns.records(RecordReader(leaves, cut, columns.marks)):
                 leaves.text(record.at.first, record.at.last)
             for rule in learn_rules([ScoredPage(leaves, [ScoredCut(cut, 1.0)])]):
                 apply_rule(leaves, rule)
-            page.steps_below(int(cut.container[0]))
 
 
 def count_words(lines: list[str]) -> None:
-    """Takes lines in as records, asks for words and pairs, and reads the numbers of words from their pickle."""
-    from upwell.queries.pairs import Pairs
-    from upwell.queries.policy import Promising
-    from upwell.queries.word_index import Came
+    """Add lines as records, query words and pairs, and read the numbers of words from their pickle."""
+    from upwell.choose.pairs import WordPairs
+    from upwell.choose.word_candidates import WordYield
+    from upwell.choose.word_index import SeenRecord
 
-    index = Promising(keeps_stop_words=len(lines) % 2 == 0, limit=5, page_size=2)
-    index.add_records([Came(str(number), line, {"a": line[:20], "b": line}) for number, line in enumerate(lines)])
-    index.add_records([Came(str(number), line, {}) for number, line in enumerate(lines[:20])])
+    index = WordYield(keeps_stop_words=len(lines) % 2 == 0, result_cap=5, page_size=2)
+    index.add_records([SeenRecord(str(number), line, {"a": line[:20], "b": line}) for number, line in enumerate(lines)])
+    index.add_records([SeenRecord(str(number), line, {}) for number, line in enumerate(lines[:20])])
     pickle.loads(pickle.dumps(index))  # noqa: S301 # our own bytes
-    pairs = Pairs(index)
+    pairs = WordPairs(index)
     for _ in range(5):
         if (proposed := index.propose(1.0, 1000, 0.6)) is not None:
             index.asked(proposed[0], 1)
-            pairs.add_cut_off(proposed[0], 1000)
+            pairs.add_capped(proposed[0], 1000)
         if (pair := pairs.next()) is not None:
             pairs.asked(pair)
 
 
 def misuse() -> None:
-    """Calls the functions with what does not fit: they must raise, not read beyond the end."""
-    from upwell.page.compiled import compiled
+    """Call the functions with invalid arguments: they must raise, not read out of bounds."""
+    from upwell.native import compiled
     from upwell.page.tree import read
 
     read("")  # binds the parser
@@ -157,7 +154,9 @@ def misuse() -> None:
     odd: tuple[object, ...] = (b"", b"a", "", "a", numbers, -1, 0, 10**30, None, (), ((),), [], {}, object)
     for name in dir(compiled):
         function = getattr(compiled, name)
-        if callable(function) and name != "bind" and not name.startswith("__"):  # bind would unbind the parser
+        if (
+            callable(function) and name != "bind" and not name.startswith("__")
+        ):  # a wrong call of bind unbinds the parser
             for count in range(9):
                 for argument in odd:
                     try:

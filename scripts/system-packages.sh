@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs a missing system package when running as root on Debian, else says in one line what to install.
+# Install a missing system package when running as root on Debian; otherwise print what to install.
 # Usage: system-packages.sh venv | chromium | postgresql
 set -eu
 case "$1" in

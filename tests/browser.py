@@ -1,4 +1,4 @@
-"""The real browser, for tests that compare with what a person's browser does."""
+"""Chromium, for tests that compare with the behaviour of a real browser."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ ARGUMENTS = [
 
 @contextmanager
 def browser() -> Iterator[Page]:
-    """An empty page in the system's Chromium, without a window."""
+    """Yield an empty page in the system's Chromium, without a window."""
     chromium = which("chromium")
     assert chromium, "the tests need Debian's chromium: run make setup"
     with sync_playwright() as play:

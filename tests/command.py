@@ -1,4 +1,4 @@
-"""The `upwell` command as a person starts it, run in this process: it saves the second that loading it takes each time."""
+"""The `upwell` command, run in this process to save the second that loading it takes each time."""
 
 import io
 import sys
@@ -15,7 +15,7 @@ __all__ = ["Done", "upwell"]
 
 @dataclass(frozen=True)
 class Done:
-    """How a command ended, and what it printed."""
+    """Exit code and output of a command."""
 
     returncode: int
     stdout: str
@@ -23,7 +23,7 @@ class Done:
 
 
 def upwell(*arguments: str, cwd: Path, **environment: str) -> Done:
-    """Runs a command in a folder, with variables besides those of this process."""
+    """Run a command in a folder, with additional environment variables."""
     out, err, code = io.StringIO(), io.StringIO(), 0
     with pytest.MonkeyPatch.context() as here, redirect_stdout(out), redirect_stderr(err):
         here.chdir(cwd)

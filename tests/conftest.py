@@ -1,4 +1,4 @@
-"""What several tests need: a demo site that runs for the whole session."""
+"""Shared fixtures: a demo site that runs for the whole session."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ import pytest
 
 from upwell.demo import Running, serve
 
-# A busy machine is no failure: nothing is asserted on seconds.
+# No test asserts seconds: a busy machine must not make it fail.
 hypothesis.settings.register_profile("upwell", deadline=None)
 hypothesis.settings.load_profile("upwell")
 
@@ -19,20 +19,20 @@ OWN_PROCESS = os.getpid()
 
 
 def end_session(number: int, _: FrameType | None) -> None:
-    """Ends all tests: a harvest that runs in one would take SIGTERM (as `timeout` sends it) for its own, and the test would fail instead."""
+    """End all tests. Otherwise a harvest inside a test would handle SIGTERM (as sent by `timeout`), and the test would fail instead."""
     if os.getpid() == OWN_PROCESS:
         pytest.exit("ended by SIGTERM", returncode=128 + number)
-    signal.signal(number, signal.SIG_DFL)  # a process that was forked
+    signal.signal(number, signal.SIG_DFL)  # a forked process
     os.kill(os.getpid(), number)
 
 
 def pytest_runtest_setup() -> None:
-    """Harvests leave a signal alone that somebody handles; before each test, because the command line sets a handler of its own."""
+    """Install the handler before each test, because the command line sets its own; harvests leave a handled signal alone."""
     signal.signal(signal.SIGTERM, end_session)
 
 
 @pytest.fixture(scope="session")
 def demo() -> Iterator[Running]:
-    """The demo site with its defaults; its `received` list grows over the session."""
+    """Serve the demo site with its defaults; its `received` list grows during the session."""
     with serve() as site:
         yield site

@@ -1,4 +1,4 @@
-"""The demo site behind a guard: a server that answers only who shows what it demands, over HTTP or HTTPS; and proxies on the way."""
+"""The demo site behind access control, over HTTP or HTTPS, and proxies in front of it."""
 
 import asyncio
 import ssl
@@ -13,13 +13,13 @@ from upwell.demo import Received, Switches
 from upwell.demo.site import application
 
 T = TypeVar("T")
-Guard = Callable[[web.Request], web.StreamResponse | None]  # an answer for who is not let in
+Guard = Callable[[web.Request], web.StreamResponse | None]  # answer to requests without access
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @contextmanager
 def in_thread(start: Callable[[], Awaitable[int]], stop: Callable[[], Awaitable[None]]) -> Iterator[int]:
-    """Runs a server in a loop of its own; gives its port."""
+    """Run a server in its own event loop; yield its port."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
@@ -38,7 +38,7 @@ async def _as_coroutine(waited: Awaitable[T]) -> T:
 
 @contextmanager
 def guarded(guard: Guard, tls: ssl.SSLContext | None = None) -> Iterator[tuple[str, list[Received]]]:
-    """The demo site with a guard before it; its address, and the requests that were let in."""
+    """Serve the demo site behind access control; yield its URL and the accepted requests."""
     received: list[Received] = []
     app = application(Switches(), received)
 
@@ -60,7 +60,7 @@ def guarded(guard: Guard, tls: ssl.SSLContext | None = None) -> Iterator[tuple[s
 
 @contextmanager
 def http_proxy(wants: str = "") -> Iterator[tuple[str, list[str]]]:
-    """A plain HTTP proxy (absolute addresses and CONNECT); `wants` is the Proxy-Authorization that it demands."""
+    """Run a plain HTTP proxy (absolute URLs and CONNECT); `wants` is the required Proxy-Authorization."""
     seen: list[str] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -92,7 +92,7 @@ def http_proxy(wants: str = "") -> Iterator[tuple[str, list[str]]]:
 
 @contextmanager
 def socks_proxy() -> Iterator[tuple[str, list[str]]]:
-    """A SOCKS 5 proxy without authentication (RFC 1928)."""
+    """Run a SOCKS 5 proxy without authentication (RFC 1928)."""
     seen: list[str] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

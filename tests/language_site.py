@@ -1,4 +1,4 @@
-"""A small site in any language and charset, in whose answers nothing is said in words that Upwell could know."""
+"""A small site in any language and charset whose answers contain no phrases that Upwell knows."""
 
 import html
 import sqlite3
@@ -18,21 +18,19 @@ PAGE_SIZE = 10
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageSite:
-    """What the site holds (title and text), and how it is written and searched."""
+    """Contents of the site (title and text), and how it is written and searched."""
 
     records: Sequence[tuple[str, str]]
-    words: Sequence[str]  # of its language: what its pages say beside the records
+    words: Sequence[str]  # words of its language, used outside the records
     charset: str = "utf-8"
-    language: str = ""  # that it declares
-    matching: Matching = (
-        "parts"  # what SQLite's LIKE finds, or the words of its full-text index, or with a star their beginnings
-    )
-    boxes: tuple[str, ...] = ()  # of the form; a search in none of them finds nothing, and none is checked
+    language: str = ""  # declared charset
+    matching: Matching = "parts"  # matching: SQLite's LIKE, words of its full-text index, or with a star also prefixes
+    boxes: tuple[str, ...] = ()  # checkboxes of the form; none is checked, and a search without any finds nothing
 
 
 @contextmanager
 def serve(site: LanguageSite) -> Iterator[str]:
-    """Serves the site on loopback; gives its address."""
+    """Serve the site on loopback; yield its URL."""
     database = sqlite3.connect(":memory:", check_same_thread=False)
     database.execute("CREATE VIRTUAL TABLE record USING fts5(title, text)")
     database.executemany("INSERT INTO record (title, text) VALUES (?, ?)", site.records)
@@ -108,7 +106,7 @@ def _matches(site: LanguageSite, database: sqlite3.Connection, query: str) -> li
 
 
 def _marked(text: str, query: str) -> str:
-    """The text with what was asked for in bold, inside words as well."""
+    """Mark the query in a text in bold, also inside words."""
     at = text.lower().find(query.lower())
     if at < 0:
         return html.escape(text)

@@ -1,4 +1,4 @@
-"""A real S3 server on loopback (moto's, from PyPI) for tests, and an environment that leads to it."""
+"""A real S3 server on loopback (moto) for tests, and the environment to reach it."""
 
 import logging
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ __all__ = ["s3_server"]
 
 @contextmanager
 def s3_server(patch: pytest.MonkeyPatch, *buckets: str) -> Iterator[str]:
-    """Runs the server with some buckets; gives its address."""
+    """Run the server with some buckets; yield its URL."""
     import fsspec
     from moto.server import ThreadedMotoServer
 
@@ -26,7 +26,9 @@ def s3_server(patch: pytest.MonkeyPatch, *buckets: str) -> Iterator[str]:
         values = {"ENDPOINT_URL": address, "ACCESS_KEY_ID": "an-id", "SECRET_ACCESS_KEY": "a-very-secret-key"}
         for name, value in {**values, "DEFAULT_REGION": "us-east-1"}.items():
             patch.setenv(f"AWS_{name}", value)
-        fsspec.get_filesystem_class("s3").clear_instance_cache()  # one of an earlier test has other credentials
+        fsspec.get_filesystem_class(
+            "s3"
+        ).clear_instance_cache()  # a file system of an earlier test has other credentials
         files = fsspec.filesystem("s3")
         for bucket in buckets:
             files.mkdir(bucket)

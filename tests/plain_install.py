@@ -1,6 +1,6 @@
-"""A plain `pip install upwell` in a virtual environment of its own: what works without any extra, and what is said where one is missing.
+"""A plain `pip install upwell` in its own virtual environment: features that work without extras, and the messages for missing ones.
 
-It takes more than a minute, so that it is a step of its own: `make plain`.
+It takes more than a minute and is therefore a separate step: `make plain`.
 """
 
 import shutil
@@ -22,7 +22,7 @@ LANGUAGES = {"zh": "没有搜索的网页", "ja": "検索のないページ", "k
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this source; built from a copy, because setuptools leaves files where it builds."""
+    """Build the wheel of this source from a copy, because setuptools leaves files where it builds."""
     copy = tmp_path_factory.mktemp("source")
     shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info", "*.so"))
     for name in BUILT_FROM:
@@ -36,7 +36,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of commands of an environment that has Upwell and nothing that it does not need."""
+    """Create an environment with Upwell and its dependencies only; return its folder of commands."""
     folder = tmp_path_factory.mktemp("plain") / "venv"
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     constraints = ["-c", str(ROOT / "constraints.txt")]
@@ -54,7 +54,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
-    """Pages without a search, in languages that need to be cut into words."""
+    """Serve pages without a search, in languages that have to be segmented into words."""
 
     class Pages(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -65,7 +65,7 @@ def site() -> Iterator[str]:
             self.wfile.write(PAGE.format(language or "en", LANGUAGES.get(language, "Nothing to search")).encode())
 
         def log_message(self, *_: object) -> None:
-            """Says nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Pages) as server:
         Thread(target=server.serve_forever, daemon=True).start()
@@ -81,8 +81,8 @@ def run(program: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProces
     return done
 
 
-def test_the_wheel_has_what_it_needs_and_no_more(wheel: Path) -> None:
-    """The package alone: no benchmarks, no tests; templates, word lists and cities are there."""
+def test_the_wheel_contains_the_package_and_nothing_else(wheel: Path) -> None:
+    """No benchmarks and no tests; templates, word lists and cities are included."""
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0].split("-")[0] for name in names} == {"upwell"}
     assert "upwell/demo/cities.tsv.bz2" in names
@@ -90,11 +90,13 @@ def test_the_wheel_has_what_it_needs_and_no_more(wheel: Path) -> None:
     (metadata,) = (name for name in names if name.endswith("METADATA"))
     text = zipfile.ZipFile(wheel).read(metadata).decode()
     assert "Author: The Upwell maintainers" in text
-    assert "](docs/" not in text  # relative links lead nowhere on PyPI
+    assert "](docs/" not in text  # relative links would be broken on PyPI
 
 
-def test_a_plain_install(installed: Path, site: str, tmp_path: Path) -> None:
-    """The demo works; a page without a search, in any language, is said to have none, and that JavaScript was not tried."""
+def test_a_plain_install_runs_the_demo_and_reports_sites_without_a_search(
+    installed: Path, site: str, tmp_path: Path
+) -> None:
+    """The demo works; for a page without a search, in any language, the message says so and that JavaScript was not tried."""
     upwell, python = installed / "upwell", installed / "python"
     demo = run(upwell, "demo", "--budget", "40", "--port", "0", cwd=tmp_path)
     assert demo.returncode == 0, demo.stderr
@@ -140,7 +142,7 @@ def test_a_missing_extra_is_named(
 
 
 def test_tables_of_other_libraries_name_their_extra(installed: Path, tmp_path: Path) -> None:
-    """Arrow, pandas and Polars are asked for when they are wanted."""
+    """The extra is required only when Arrow, pandas or Polars is used."""
     code = (
         "import upwell; from pathlib import Path\n"
         "r = upwell.Result(folder=Path('.'), records=Path('r.parquet'), report=Path('r.html'), summary={})\n"

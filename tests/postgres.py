@@ -1,4 +1,4 @@
-"""A PostgreSQL server for the whole session; where it is not installed, its tests are skipped, and in CI they fail."""
+"""A PostgreSQL server for the whole session; if it is not installed, its tests are skipped, and in CI they fail."""
 
 import os
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ __all__ = ["postgres_server"]
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
-    """Debian's server on a socket in a temporary folder."""
+    """Run Debian's server on a socket in a temporary folder."""
     try:
         server = PostgresServer()
     except NotInstalled as error:

@@ -1,4 +1,4 @@
-"""A server on loopback for as long as a test needs it."""
+"""A server on loopback for the duration of a test."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ __all__ = ["running"]
 
 @contextmanager
 def running(handler: Callable[..., BaseHTTPRequestHandler]) -> Iterator[str]:
-    """The address of a server that answers with this handler, on a port of its own."""
+    """Run a server with this handler on a free port; yield its URL."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = Thread(target=server.serve_forever)
     thread.start()

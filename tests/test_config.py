@@ -1,4 +1,4 @@
-"""Options from variables and from upwell.toml: for all verbs, one verb, one site; checked, shown, and never with their secrets."""
+"""Options from variables and from upwell.toml: for all verbs, one verb, one site; secrets are hidden."""
 
 import json
 from pathlib import Path
@@ -10,8 +10,8 @@ from upwell.demo import serve
 from upwell.places import addresses_to_try
 
 
-def test_where_a_value_comes_from(tmp_path: Path) -> None:
-    """The command line goes before variables, these before the table of a site, of a verb, and the top of the file; a file above will do."""
+def test_precedence_of_options(tmp_path: Path) -> None:
+    """Command line, variables, table of the site, table of the verb, top level; a file in a parent folder is used."""
     (tmp_path / "upwell.toml").write_text(
         'rate = 0\ncontact = "ann@example.org"\n[harvest]\nbudget = 31\nformat = "jsonl"\nout = "kept"\n'
         '[site."127.0.0.1"]\nbudget = 29\n'
@@ -35,8 +35,7 @@ def test_where_a_value_comes_from(tmp_path: Path) -> None:
         assert json.loads(done.stdout)["requests"] == 31
 
 
-def test_sites_of_one_command_differ(tmp_path: Path) -> None:
-    """Each site of a list has its own options."""
+def test_each_site_of_a_list_has_its_own_options(tmp_path: Path) -> None:
     with serve() as one:
         other = one.url.replace("127.0.0.1", "localhost")
         (tmp_path / "upwell.toml").write_text("rate = 0\n[site.localhost]\nbudget = 25\n[harvest]\nbudget = 35\n")
@@ -60,8 +59,7 @@ def test_sites_of_one_command_differ(tmp_path: Path) -> None:
         ('token = "${NOT_SET_AT_ALL}"', "NOT_SET_AT_ALL, which is not set"),
     ],
 )
-def test_what_is_wrong_in_the_file_is_named(text: str, said: str, tmp_path: Path) -> None:
-    """The key, the place, and what was meant."""
+def test_errors_in_the_file_name_the_key_and_a_suggestion(text: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "upwell.toml").write_text(text)
     done = upwell("forms", "http://127.0.0.1:9/", cwd=tmp_path)
     assert done.returncode == 2
@@ -70,7 +68,7 @@ def test_what_is_wrong_in_the_file_is_named(text: str, said: str, tmp_path: Path
 
 
 def test_config_show_hides_secrets(tmp_path: Path) -> None:
-    """Every value with where it was said; the token of a variable and the header of a site are not shown; a stranger is named."""
+    """Every value has its origin; an unknown variable is reported."""
     (tmp_path / "upwell.toml").write_text('rate = 0.5\n[site."a.org"]\nheader = ["X-Key: ${KEY}"]\n')
     shown = upwell("config", "--show", cwd=tmp_path, UPWELL_TOKEN="s3cret", KEY="h1dden", UPWELL_BUDGT="3")
     assert shown.returncode == 0
@@ -85,7 +83,7 @@ def test_config_show_hides_secrets(tmp_path: Path) -> None:
 
 
 def test_an_address_without_a_scheme(tmp_path: Path) -> None:
-    """As people type it; elsewhere than on this machine HTTPS comes first."""
+    """HTTPS is tried first, except for this machine."""
     with serve() as site:
         place = site.url.removeprefix("http://").rstrip("/")
         done = upwell("forms", place, "--rate", "0", cwd=tmp_path)
@@ -95,7 +93,7 @@ def test_an_address_without_a_scheme(tmp_path: Path) -> None:
 
 
 def test_shell_completion(tmp_path: Path) -> None:
-    """On for the shells that Typer knows."""
+    """For the shells that Typer supports."""
     script = upwell("--show-completion", "bash", cwd=tmp_path, _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")
     assert script.returncode == 0
     assert "COMP_WORDS" in script.stdout

@@ -1,11 +1,12 @@
-"""The documentation is true.
+"""The documentation matches the program.
 
-Every ```console block of README.md, CONTRIBUTING.md and docs/ is run by bash: a line that begins with `$ ` is a command, the lines below it are what
-the command prints on stdout, or on stderr where it fails. Every ```python block is run too. The blocks of a page run in their order, in
-one folder, beside a demo site that is http://127.0.0.1:8000/ on the page and has a free port here. Only ports may differ.
-What cannot be run here is marked ```text; a block in any other shell language is an error.
+Every ```console block of README.md, CONTRIBUTING.md and docs/ is run by bash: a line that begins with `$ ` is a command, and the lines
+below it are its output on stdout, or on stderr if it fails. Every ```python block is run too. The blocks of a page run in order and in
+one folder, with a demo site that is http://127.0.0.1:8000/ on the page and has a free port here. Only ports may differ. Commands that
+cannot be run here are marked ```text; a block in any other shell language is an error.
 
-`python -m tests.test_docs` writes the output of all commands anew, to be reviewed with `git diff`.
+`python -m tests.test_docs [PAGE…]` regenerates the output of all commands, or of those of some pages (`guide.md`); review it with `git
+diff`.
 """
 
 import json
@@ -27,12 +28,13 @@ from typer.testing import CliRunner
 
 import upwell
 from upwell import errors
+from upwell.choose.plan import Reason
 from upwell.cli import app, network
 from upwell.demo import Running, serve
-from upwell.harvest.plan import Reason
+from upwell.harvest.explain import log_of_folder
 
 ROOT = Path(__file__).parents[1]
-PYPI = ROOT / "docs" / "pypi.md"  # the README as PyPI shows it
+PYPI = ROOT / "docs" / "pypi.md"  # the README as shown on PyPI
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES.remove(PYPI)
 NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
@@ -44,7 +46,7 @@ MAX_README_LINES = 100
 
 
 def transcript(page: Path, folder: Path) -> str:
-    """The page, with the output of its commands as it is today."""
+    """Return the page with the current output of its commands."""
     commands = folder / "bin"
     commands.mkdir()
     (commands / "upwell").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m upwell.cli "$@"\n')
@@ -84,25 +86,25 @@ def _without_ports(text: str) -> str:
 
 
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
-def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path) -> None:
-    """Every command and every Python example of the page, with its output."""
+def test_commands_on_a_page_print_the_documented_output(page: Path, tmp_path: Path) -> None:
+    """Run every command and every Python example of the page."""
     assert transcript(page, tmp_path) == page.read_text()
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_shell_block_escapes_the_test(name: str) -> None:
-    """A code block is run, or says that it is mere text."""
+def test_every_code_block_is_run_or_marked_as_text(name: str) -> None:
+    """A block has a known language and is closed."""
     assert {block[1] for block in FENCE.finditer((ROOT / name).read_text())} <= LANGUAGES
     fences = re.findall(r"^ *```", (ROOT / name).read_text(), re.M)
     assert len(fences) == 2 * len(FENCE.findall((ROOT / name).read_text()))
 
 
-# -- links, and what must not be there -----------------------------------------------------------------------------------
+# -- links and forbidden references ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_relative_links_lead_somewhere(name: str) -> None:
-    """To a file that exists, and to a heading that it has."""
+def test_relative_links_have_an_existing_target(name: str) -> None:
+    """Both the file and the heading exist."""
     text = FENCE.sub("", (ROOT / name).read_text())
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
         if "://" in target:
@@ -114,21 +116,29 @@ def test_relative_links_lead_somewhere(name: str) -> None:
 
 
 def _anchors(page: Path) -> set[str]:
-    """The anchors of a page's headings, as GitHub makes them."""
+    """Return the anchors of a page's headings, as GitHub creates them."""
     headings = re.findall(r"^#+ (.*)$", FENCE.sub("", page.read_text()), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_modules_that_a_page_names_exist(name: str) -> None:
-    """`room/module.py`, of the program or of the benchmarks."""
+    """`package/module.py` of the program, the benchmarks or the tests."""
     rooms = "|".join(path.name for path in (ROOT / "src" / "upwell").iterdir() if path.is_dir())
     named = re.findall(rf"`((?:{rooms}|benchmarks/\w+|tests/\w+)/\w+\.py)`", (ROOT / name).read_text())
     assert not [path for path in named if not ((ROOT / path).exists() or (ROOT / "src" / "upwell" / path).exists())]
 
 
-def test_nothing_cites_what_is_not_in_the_repository() -> None:
-    """The design document is not part of the project: what is true of it is in docs/architecture.md."""
+def test_the_architecture_page_names_every_module() -> None:
+    """Every module of the program is in docs/architecture.md."""
+    source = ROOT / "src" / "upwell"
+    named = set(re.findall(r"`([\w/]+\.py)`", (ROOT / "docs" / "architecture.md").read_text()))
+    modules = {path.relative_to(source).as_posix() for path in source.rglob("*.py") if not path.name.startswith("__")}
+    assert modules <= named
+
+
+def test_no_file_cites_the_design_document() -> None:
+    """The design document is not part of the project; docs/architecture.md describes the code."""
     citation = " §".join(("DESIGN", "")).encode()
     folders = ("src", "tests", "benchmarks", "docs", "scripts", ".ci")
     files = [path for path in ROOT.iterdir() if path.is_file()]
@@ -137,7 +147,7 @@ def test_nothing_cites_what_is_not_in_the_repository() -> None:
 
 
 def test_readme_is_short() -> None:
-    """One screen and a half; the rest is in docs/."""
+    """The rest is in docs/."""
     assert len((ROOT / "README.md").read_text().splitlines()) <= MAX_README_LINES
 
 
@@ -148,28 +158,29 @@ VERBS = typer.main.get_command(app).commands  # type: ignore[attr-defined] # an 
 
 
 def _section(heading: str) -> str:
-    """What stands below a heading of the reference, up to the next one."""
+    """Return the text below a heading of the reference, up to the next heading."""
     (found,) = re.findall(rf"^#+ {re.escape(heading)}\n(.*?)(?=^#|\Z)", REFERENCE, re.M | re.S)
     return str(found)
 
 
 def _named(text: str) -> set[str]:
-    """What a text has in backticks, and the keys of its JSON."""
-    return set(re.findall(r"`([^`]+)`", text)) | set(re.findall(r'"(\w+)":', text))
+    """Return the texts in backticks, and the keys of JSON."""
+    return set(re.findall(r"`([^`]+)`", FENCE.sub("", text))) | set(re.findall(r'"(\w+)":', text))
 
 
 def _defaults(section: str) -> dict[str, str]:
-    """The tables of a section: each name of the first column with the second."""
+    """Return the tables of a section: each name in the first column with the second column."""
     rows = re.findall(r"^\| (`.+?`) \| (.*?) ?\|", section, re.M)
     return {name: default for names, default in rows for name in re.findall(r"`([^`]+)`", names)}
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_option_of_a_verb_is_in_the_reference(verb: str) -> None:
-    """With its default; and no option is there that the verb does not have."""
+    """Each with its default, and no option that the verb does not have."""
     known = {
         name: "" if parameter.default is None or parameter.default is False else str(parameter.default)
         for parameter in VERBS[verb].params
+        if not getattr(parameter, "hidden", False)  # a deprecated alias
         for name in parameter.opts
         if name.startswith("-")
     }
@@ -184,14 +195,14 @@ def test_every_option_of_a_verb_is_in_the_reference(verb: str) -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_is_in_the_guide_and_the_reference(verb: str) -> None:
-    """An undocumented verb fails here."""
+    """An undocumented verb fails."""
     assert f"`upwell {verb}" in _section(f"upwell {verb}")
     assert f"upwell {verb} " in (ROOT / "docs" / "guide.md").read_text()
 
 
 @pytest.mark.parametrize("options", [upwell.Plan, upwell.Manners, upwell.Switches])
 def test_every_field_of_the_options_is_in_the_reference(options: type[Any]) -> None:
-    """Those of `upwell.Plan`, `upwell.Manners` and the switches of the demo site."""
+    """`upwell.Plan`, `upwell.Manners` and the switches of the demo site."""
     section = _section("upwell demo" if options is upwell.Switches else "Python")
     assert {field.name for field in fields(options)} <= _named(section)
     if options is upwell.Switches:
@@ -200,7 +211,7 @@ def test_every_field_of_the_options_is_in_the_reference(options: type[Any]) -> N
 
 
 def test_public_names_errors_events_and_reasons_are_in_the_reference() -> None:
-    """Everything that a caller may meet."""
+    """Everything that a caller may use or receive."""
     python = " ".join(_named(_section("Python")))
     assert all(re.search(rf"\b{name}\b", python) for name in upwell.__all__)
     assert set(errors.__all__) <= {name.removeprefix("upwell.") for name in _named(_section("Exit codes"))}
@@ -214,7 +225,7 @@ FREE = ("answers", "fields", "fill", "filtered", "next", "steps", "tables", "typ
 
 
 def _keys(value: object) -> Iterator[str]:
-    """All keys of a JSON value, at any depth."""
+    """Yield all keys of a JSON value, at any depth."""
     if isinstance(value, dict):
         for name, inner in value.items():
             yield name
@@ -235,12 +246,16 @@ def test_every_key_and_column_of_a_harvest_is_in_the_reference(demo: Running, tm
     assert set(json.loads((result.folder / "source.json").read_text())) <= _named(_section("source.json"))
     columns = pq.read_schema(result.records).names
     assert {name for name in columns if name.startswith("_")} <= _named(_section("Columns of the table"))
+    number = next(e.request.number for e in log_of_folder(Path(result.folder)).requests if e.others)
+    for arguments in ([], [str(number)]):
+        explained = CliRunner().invoke(app, ["explain", str(result.folder), *arguments, "--json"])
+        assert set(_keys(json.loads(explained.stdout))) <= _named(_section("upwell explain"))
     files = _section("Files of a harvest")
-    assert all(path.name in files for path in result.folder.iterdir())
+    assert not [path.name for path in result.folder.iterdir() if path.name not in files]
 
 
 def test_every_json_key_of_a_verb_is_in_the_reference(demo: Running, tmp_path: Path) -> None:
-    """What the verbs print with --json; keys of a URL argument's own are looked at without its name."""
+    """The output of the verbs with --json; the keys of a URL argument are checked without its name."""
     texts, saved = tmp_path / "texts.jsonl", str(tmp_path / "saved")
     texts.write_text('{"text": "lima peru"}\n{"text": "cusco peru"}\n')
     commands = {
@@ -264,17 +279,17 @@ def test_every_json_key_of_a_verb_is_in_the_reference(demo: Running, tmp_path: P
 
 
 def without_relative_links(text: str) -> str:
-    """A page with the texts of its links into the repository, which lead nowhere on PyPI."""
+    """Replace links into the repository by their texts, because they would be broken on PyPI."""
     return re.sub(r"\[([^\]]+)\]\((?!https?:)[^)]+\)", r"\1", text)
 
 
 def test_the_description_on_pypi_is_the_readme() -> None:
-    """Without links that would be broken there; `python -m tests.test_docs` writes it anew."""
+    """Without relative links; `python -m tests.test_docs` regenerates it."""
     assert PYPI.read_text() == without_relative_links((ROOT / "README.md").read_text())
 
 
 if __name__ == "__main__":
-    for found in RUN:
+    for page in [path for path in RUN if path.name in sys.argv[1:] or not sys.argv[1:]]:
         with TemporaryDirectory() as scratch:
-            found.write_text(transcript(found, Path(scratch)))
+            page.write_text(transcript(page, Path(scratch)))
     PYPI.write_text(without_relative_links((ROOT / "README.md").read_text()))

@@ -1,4 +1,4 @@
-"""The examples in docstrings are true."""
+"""The examples in docstrings are correct."""
 
 import doctest
 import importlib
@@ -12,6 +12,6 @@ MODULES = sorted(m.name for m in pkgutil.walk_packages(upwell.__path__, "upwell.
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_examples(name: str) -> None:
-    """Each module's examples run."""
+def test_doctests_of_a_module_pass(name: str) -> None:
+    """Run the doctests of each module."""
     assert doctest.testmod(importlib.import_module(name)).failed == 0

@@ -1,4 +1,4 @@
-"""What is said when things are not as a person hoped: what it is, what to do, the exit code, and what is kept."""
+"""Messages for common problems: what happened, what to do, the exit code, and which results are kept."""
 
 import json
 import os
@@ -32,10 +32,10 @@ ANSWERS = {
 
 
 @pytest.fixture(scope="module")
-def odd() -> Iterator[str]:
-    """A server of start pages that are none."""
+def unusable_pages() -> Iterator[str]:
+    """Serve start pages that are not HTML, fail, or have no search."""
 
-    class Odd(BaseHTTPRequestHandler):
+    class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             status, kind, text, headers = ANSWERS.get(self.path, (404, "text/plain", "", {}))
             self.send_response(status)
@@ -45,9 +45,9 @@ def odd() -> Iterator[str]:
             self.wfile.write(text.encode())
 
         def log_message(self, *_: object) -> None:
-            """Says nothing."""
+            """Log nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Odd) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
@@ -58,7 +58,7 @@ def command(*arguments: str) -> list[str]:
 
 
 def alone(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own."""
+    """Run the command in its own process."""
     variables = {**os.environ, "OMP_NUM_THREADS": "1", **environment}
     done = subprocess.run(command(*arguments), capture_output=True, text=True, cwd=cwd, env=variables)
     assert "Traceback" not in done.stderr
@@ -66,10 +66,10 @@ def alone(*arguments: str, cwd: Path, **environment: str) -> subprocess.Complete
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "message"),
     [
         ("/pdf", "a PDF document"),
-        ("/json", "--template"),
+        ("/json", "--interface"),
         ("/401", "--user NAME:PASSWORD"),
         ("/401-token", "--token"),
         ("/401-page", "--login"),
@@ -79,15 +79,15 @@ def alone(*arguments: str, cwd: Path, **environment: str) -> subprocess.Complete
         ("/login", "it is a login page: log in with --login"),
     ],
 )
-def test_start_pages_that_are_none(odd: str, path: str, said: str, tmp_path: Path) -> None:
-    """Each says what it is and what can be done."""
-    done = upwell("harvest", odd + path, "--rate", "0", "--browser", "never", cwd=tmp_path)
+def test_start_pages_that_cannot_be_used(unusable_pages: str, path: str, message: str, tmp_path: Path) -> None:
+    """Each message names the problem and a way out."""
+    done = upwell("harvest", unusable_pages + path, "--rate", "0", "--browser", "never", cwd=tmp_path)
     assert done.returncode == 1
-    assert said in done.stderr
+    assert message in done.stderr
 
 
 def test_a_budget_that_is_spent_too_soon(tmp_path: Path) -> None:
-    """Before a search was found, and before the answers were understood; the same with more goes on from there."""
+    """The message says which step was reached; the same command with a larger budget continues from there."""
     with serve() as site:
         for budget, when in (("3", "before a search"), ("5", "before the answers")):
             done = upwell("harvest", site.url, "--rate", "0", "--budget", budget, cwd=tmp_path)
@@ -101,17 +101,17 @@ def test_a_budget_that_is_spent_too_soon(tmp_path: Path) -> None:
         assert "seconds of --time are over" in done.stderr
 
 
-def test_no_chromium(odd: str, tmp_path: Path) -> None:
-    """JavaScript was not tried, and how to get it."""
+def test_no_chromium(unusable_pages: str, tmp_path: Path) -> None:
+    """The message says that JavaScript was not tried, and how to install Chromium."""
     nowhere = {"PATH": str(tmp_path), "PLAYWRIGHT_BROWSERS_PATH": str(tmp_path)}
-    done = alone("harvest", f"{odd}/empty", "--rate", "0", cwd=tmp_path, **nowhere)
+    done = alone("harvest", f"{unusable_pages}/empty", "--rate", "0", cwd=tmp_path, **nowhere)
     assert done.returncode == 1
     assert "JavaScript was not tried" in done.stderr
     assert "playwright install chromium" in done.stderr
 
 
 def test_playwrights_own_chromium_is_found(tmp_path: Path) -> None:
-    """Where the system has none: here the system's is put where `playwright install chromium` would put its own."""
+    """The system's Chromium is placed where `playwright install chromium` would install one."""
     system, own = tmp_path / "bin", tmp_path / "browsers"
     system.mkdir()
     for program in Path("/usr/bin").iterdir():
@@ -130,8 +130,8 @@ def test_playwrights_own_chromium_is_found(tmp_path: Path) -> None:
     assert "found by browser" in found.stdout, found.stderr
 
 
-def test_files_that_are_not_there(tmp_path: Path) -> None:
-    """A list of sites, and the folder of a log, which is made."""
+def test_missing_files(tmp_path: Path) -> None:
+    """A missing list of sites is an error; the folder of a log is created."""
     absent = upwell("harvest", "sites.txt", cwd=tmp_path)
     assert absent.returncode == 2
     assert "there is no such file" in absent.stderr
@@ -145,15 +145,15 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
     assert "--log" in blocked.stderr
 
 
-def test_a_finished_command_again(tmp_path: Path) -> None:
-    """Nothing is sent and nothing replayed; it says so, and what more would bring. Another format is written from what is held."""
+def test_repeating_a_finished_command(tmp_path: Path) -> None:
+    """Nothing is sent or replayed, and the command says so. Another format is written from the records held."""
     common = ("--rate", "0", "--budget", "60")
     with serve() as site:
         first = alone("harvest", site.url, *common, cwd=tmp_path)
         sent = len(site.received)
         again = alone("harvest", site.url, *common, cwd=tmp_path)
         assert again.stdout.splitlines()[1:] == first.stdout.splitlines()
-        assert "nothing is left to ask" in again.stdout
+        assert "this plan is finished: nothing was sent" in again.stdout
         assert "more requests should bring" in again.stdout or "should bring about" in again.stdout
         (archive,) = tmp_path.rglob("*.warc.gz")
         archive.write_bytes(b"")  # so that a replay would have to send
@@ -175,7 +175,7 @@ def start(url: str, cwd: Path) -> subprocess.Popen[str]:
 
 
 def handles_sigterm(process: int) -> bool:
-    """Whether a process has come so far that it handles signals: that is the first thing that the command does."""
+    """Return True if a process handles SIGTERM, which is the first thing that the command sets up."""
     (caught,) = (line for line in Path(f"/proc/{process}/status").read_text().splitlines() if line.startswith("SigCgt"))
     return bool(int(caught.split()[1], 16) >> (signal.SIGTERM - 1) & 1)
 
@@ -184,7 +184,7 @@ def handles_sigterm(process: int) -> bool:
     ("requests", "signals"), [(0, ["INT"]), (4, ["INT"]), (4, ["TERM"]), (60, ["TERM"]), (60, ["INT", "INT"])]
 )
 def test_stopping_at_any_moment(requests: int, signals: list[str], tmp_path: Path) -> None:
-    """In the first moment, while looking for the way in, later, twice, by SIGTERM: a word, exit code 3, what came is kept."""
+    """At any moment, once or twice, by Ctrl-C or SIGTERM: a message, exit code 3, and the results so far are kept."""
     with serve(Switches(latency=0.02)) as site:
         running = start(site.url, tmp_path)
         deadline = time.monotonic() + 60
@@ -206,7 +206,7 @@ def test_stopping_at_any_moment(requests: int, signals: list[str], tmp_path: Pat
             assert list(tmp_path.rglob("records.parquet"))
         elif requests:
             assert list(tmp_path.rglob("state.sqlite"))
-            assert "the same command goes on" in err
+            assert "the same command continues" in err
             done = upwell("harvest", site.url, "--rate", "0", "--budget", "40", cwd=tmp_path)
             assert done.returncode == 0
             assert len(site.received) <= 42

@@ -1,4 +1,4 @@
-"""What people see while a harvest runs."""
+"""The progress line of a harvest."""
 
 import io
 import json
@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from upwell import progress
+from upwell.cli import progress
+from upwell.cli.progress import ProgressLine
 from upwell.harvest.events import Asked, Stopped, Trouble
-from upwell.model import Estimate, Skipped
-from upwell.progress import ProgressLine
+from upwell.types import Estimate, Skipped
 
 
 def asked(source: str, records: int, requests: int, **more: object) -> Asked:
@@ -23,7 +23,7 @@ def asked(source: str, records: int, requests: int, **more: object) -> Asked:
 
 
 def test_several_sources_add_up_on_a_line_of_80_columns() -> None:
-    """Records, coverage with its interval, forecast, requests of the budget and problems, for all sources together."""
+    """It shows records, coverage with its interval, forecast, requests and problems, summed over all sources."""
     line = ProgressLine(1000, visible=True)
     line.console = line.bar.live.console = Console(file=io.StringIO(), force_terminal=True, width=80)
     line.follow(asked("a", 1000, 20))
@@ -40,7 +40,7 @@ def test_several_sources_add_up_on_a_line_of_80_columns() -> None:
 
 
 def test_a_site_that_is_over_is_added_up_and_forgotten() -> None:
-    """Of a hundred thousand sites only those that run are kept; the line goes on counting all."""
+    """Only running sites are kept in memory; the totals include sites that ended."""
     line = ProgressLine(1000, visible=True)
     line.follow(asked("a", 1000, 20))
     line.follow(Stopped(reason="budget", site="example.org"))

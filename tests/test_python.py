@@ -1,4 +1,4 @@
-"""Upwell from Python: in programs, in running loops as notebooks have them, as a stream, and as tables of other libraries."""
+"""The Python API: blocking, inside a running loop, as a stream, and with tables of other libraries."""
 
 import asyncio
 import time
@@ -12,13 +12,13 @@ import pytest
 import upwell
 from upwell.demo import Switches, serve
 from upwell.errors import WrongUsage
-from upwell.store.records import FORMATS, Format
+from upwell.table.writers import FORMATS, Format
 
 FREE = upwell.Manners(rate=0)
 
 
-def test_the_plain_verbs_work_where_a_loop_runs(tmp_path: Path) -> None:
-    """A notebook's cells are run inside a loop."""
+def test_blocking_verbs_work_inside_a_running_loop(tmp_path: Path) -> None:
+    """As in a notebook."""
 
     async def cell() -> tuple[int, str, int, int]:
         with serve() as site:
@@ -36,7 +36,7 @@ def test_the_plain_verbs_work_where_a_loop_runs(tmp_path: Path) -> None:
 
 
 def test_the_async_api(tmp_path: Path) -> None:
-    """The same code, awaited: a harvest, several at once beside other work, and a stream that is left."""
+    """One harvest, several at once, and a stream that is abandoned."""
 
     async def program() -> tuple[upwell.Result, int, list[Mapping[str, object]], int, int]:
         ticks = 0
@@ -73,8 +73,8 @@ def test_the_async_api(tmp_path: Path) -> None:
     assert list((tmp_path / "c").rglob("records.parquet"))
 
 
-def test_a_cancelled_harvest_is_written_and_cancelled(tmp_path: Path) -> None:
-    """Who cancels the task gets CancelledError, and the files."""
+def test_a_cancelled_harvest_writes_its_files(tmp_path: Path) -> None:
+    """The task raises CancelledError."""
 
     async def program() -> None:
         with serve(Switches(latency=0.005)) as site:
@@ -91,7 +91,7 @@ def test_a_cancelled_harvest_is_written_and_cancelled(tmp_path: Path) -> None:
 
 
 def test_leaving_the_stream_ends_the_harvest(tmp_path: Path) -> None:
-    """`break` stops asking, and the files of what came are there; rows are typed and say where they come from."""
+    """After `break` the files exist; rows are typed and have their origin."""
     with serve() as site:
         for row in upwell.records(site.url, out=tmp_path, plan=upwell.Plan(budget=5000), manners=FREE):
             first = row
@@ -106,15 +106,14 @@ def test_leaving_the_stream_ends_the_harvest(tmp_path: Path) -> None:
     assert list(tmp_path.rglob("records.parquet"))
 
 
-def test_what_is_left_of_a_stream_that_fails(tmp_path: Path) -> None:
-    """An error of the harvest is raised where the rows are wanted."""
+def test_a_failing_stream_raises_in_the_loop(tmp_path: Path) -> None:
     with pytest.raises(upwell.UpwellError, match="did not answer"):
         list(upwell.records("http://127.0.0.1:9/", out=tmp_path, manners=upwell.Manners(rate=0, retries=0)))
 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_tables_of_other_libraries(format: Format, tmp_path: Path) -> None:
-    """Arrow, pandas and Polars, whatever the format of the table, with the same types."""
+    """Arrow, pandas and Polars have the same types for every format."""
     with serve() as site:
         plan = upwell.Plan(budget=30)
         result = upwell.harvest(site.url, out=tmp_path, plan=plan, manners=FREE, format=format)
@@ -133,16 +132,15 @@ def test_tables_of_other_libraries(format: Format, tmp_path: Path) -> None:
         {"patience": 0},
     ],
 )  # fmt: skip
-def test_plans_that_make_no_sense(wrong: dict[str, object]) -> None:
-    """Refused where they are made, by name and value."""
+def test_invalid_plans_are_rejected(wrong: dict[str, object]) -> None:
+    """The message has name and value."""
     with pytest.raises(WrongUsage, match=next(iter(wrong))):
         upwell.Plan(**wrong)  # type: ignore[arg-type] # wrong on purpose
     with pytest.raises(WrongUsage, match="rate"):
         upwell.Manners(rate=-1)
 
 
-def test_everything_is_exported() -> None:
-    """Verbs, events and the version are there without looking for them."""
+def test_verbs_events_and_version_are_exported() -> None:
     assert upwell.__version__[0].isdigit()
     for name in (
         "cluster",

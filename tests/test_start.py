@@ -1,4 +1,4 @@
-"""Starting is cheap: importing Upwell or its command line loads no heavy library; and what the command line says without them is true."""
+"""Starting is cheap: importing Upwell or its command line loads no heavy library. Values copied for that reason are correct."""
 
 import copy
 import json
@@ -14,12 +14,14 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 import upwell
-from upwell import cli, options
-from upwell.answers import clusters
+from upwell import cli
+from upwell.cli import options
 from upwell.lazy import late_pattern
 from upwell.offline import blocks, extract
-from upwell.queries import select, snapshot
-from upwell.store import records
+from upwell.papers import thor as clusters
+from upwell.papers import yuan as select
+from upwell.papers import yuan as snapshot
+from upwell.table import writers as records
 
 HEAVY = (
     "numpy",
@@ -36,19 +38,19 @@ HEAVY = (
 
 
 def python(code: str) -> str:
-    """What a fresh process prints."""
+    """Run code in a new process and return its output."""
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
 
 @pytest.mark.parametrize("module", ["upwell", "upwell.cli"])
 def test_importing_loads_nothing_heavy(module: str) -> None:
-    """Which modules are loaded says more than seconds would on a busy machine."""
+    """The test looks at loaded modules, because times depend on the load of the machine."""
     loaded = json.loads(python(f"import json, sys, {module}; print(json.dumps(list(sys.modules)))"))
     assert set(HEAVY) & set(loaded) == set()
 
 
 def test_a_verb_loads_only_what_it_needs(tmp_path: Path) -> None:
-    """Reading the forms of a saved page takes numpy, for the page as columns, and nothing else that is heavy."""
+    """Reading the forms of a saved page needs numpy, and no other heavy library."""
     (tmp_path / "page.html").write_text("<form action=/find><input name=q><button>Search</button></form>")
     run = f"import json, sys; sys.argv[1:] = ['forms', '{tmp_path}/page.html']; from upwell.cli import app; "
     printed = python(run + "app(standalone_mode=False); print(json.dumps(list(sys.modules)))").splitlines()
@@ -56,16 +58,16 @@ def test_a_verb_loads_only_what_it_needs(tmp_path: Path) -> None:
     assert set(HEAVY) & set(json.loads(printed[-1])) == {"numpy"}
 
 
-def test_a_verb_is_a_verb_whatever_was_imported() -> None:
+def test_verbs_remain_functions_after_importing_packages_of_the_same_name() -> None:
     """`upwell.harvest`, `.extract` and `.demo` are functions also after the subpackages of the same names were loaded."""
-    code = "import upwell; upwell.Plan; import upwell.extract.blocks, upwell.harvest.loop, upwell.demo.site; "
+    code = "import upwell; upwell.Plan; import upwell.content.main_content, upwell.harvest.loop, upwell.demo.site; "
     assert python(code + "print(callable(upwell.harvest), callable(upwell.extract), callable(upwell.demo))") == (
         "True True True\n"
     )
 
 
-def test_every_public_name_is_found_and_no_other() -> None:
-    """What is loaded on first use is what `__all__` says, and a wrong name is an AttributeError as everywhere."""
+def test_every_public_name_can_be_imported_and_no_other() -> None:
+    """Names in `__all__` are loaded on first use; an unknown name raises AttributeError."""
     assert set(upwell.__all__) <= set(dir(upwell))
     assert {name for name in upwell.__all__ if getattr(upwell, name, None) is None} == set()
     with pytest.raises(AttributeError, match="no attribute 'harvester'"):
@@ -73,14 +75,24 @@ def test_every_public_name_is_found_and_no_other() -> None:
 
 
 def test_version() -> None:
-    """`upwell --version` says what is installed."""
+    """`upwell --version` prints the installed version."""
     assert python("import sys; sys.argv[1:] = ['--version']; from upwell.cli import main; main()") == (
         f"upwell {version('upwell')}\n"
     )
 
 
-def test_choices_and_defaults_are_those_of_the_rooms() -> None:
-    """The command line writes them down, because asking the rooms would load them."""
+def test_the_version_warns_if_the_compiled_module_is_missing() -> None:
+    """On stderr, with what to do; stdout still has only the version."""
+    block = "import sys; sys.modules['upwell.native._native'] = None; sys.argv[1:] = ['--version']; "
+    code = block + "from upwell.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == f"upwell {version('upwell')}\n"
+    assert "WARNING: the compiled module is missing" in done.stderr
+    assert "pip install --force-reinstall upwell" in done.stderr
+
+
+def test_choices_and_defaults_are_those_of_the_defining_modules() -> None:
+    """The command line has copies, because importing the defining modules would load heavy libraries."""
     assert options.SIGNATURES == clusters.SIGNATURES
     assert options.FORMATS == records.FORMATS
     verbs = get_command(cli.app)
@@ -94,14 +106,14 @@ def test_choices_and_defaults_are_those_of_the_rooms() -> None:
         for verb in verbs.commands
         for option in verbs.commands[verb].params
     }
-    assert all(method in named["queries", "method"] for method in select.METHODS)
+    assert all(method in named["queries", "method"] for method in select.SELECTION_METHODS)
     assert all(sampling in named["queries", "sampling"] for sampling in snapshot.SAMPLINGS)
     assert all(method in named["extract", "method"] for method in extract.METHODS)
     assert all(method in named["blocks", "method"] for method in blocks.METHODS)
 
 
 def test_a_late_pattern_is_a_pattern() -> None:
-    """It is compiled when it is used, and never again."""
+    """It is compiled on first use, once."""
     late = late_pattern(r"(\d+) km", re.I)
     assert "search" not in vars(late)
     assert late.pattern == r"(\d+) km"

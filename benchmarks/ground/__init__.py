@@ -1,9 +1,9 @@
-"""The proving ground: the chooser and the ledger against simulated sources made of real records, without HTML and without sockets.
+"""Run the chooser and the ledger against simulated sources of real records, without HTML and sockets.
 
 source       how a simulated source answers
 settings     the named grid of sources
-collections  the records that they are made of
-oracle       what one could do who knew everything
-run          one harvest, and what it measures
-report       tables and plots over many
+collections  the records of the sources
+oracle       requests needed with complete knowledge of the source
+run          one harvest and its measurements
+report       tables and plots of many harvests
 """

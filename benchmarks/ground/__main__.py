@@ -1,7 +1,7 @@
-"""`python -m benchmarks.ground`: the whole grid, or some of it, or a file of your own.
+"""Measure the whole grid of simulated sources, a part of it, or a source made of a file.
 
-python -m benchmarks.ground                                          the grid: a table, and a plot in the folder --plot
-python -m benchmarks.ground --records things.jsonl.gz --json         a line for each setting and seed
+python -m benchmarks.ground                                          the grid: a table, and plots in the folder --plot
+python -m benchmarks.ground --records things.jsonl.gz --json         one line per setting and seed
 python -m benchmarks.ground --settings all cap200 --collections cities --seeds 1
 """
 
@@ -19,7 +19,7 @@ from benchmarks.ground.settings import SETTINGS
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.ground", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -27,11 +27,13 @@ def main() -> None:
     parser.add_argument("--collections", nargs="+", choices=list(COLLECTIONS), default=list(COLLECTIONS))
     parser.add_argument("--settings", nargs="+", choices=list(SETTINGS), default=list(SETTINGS), metavar="NAME")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--size", type=int, default=None, help=f"records of a collection; {SIZE}, a file whole")
-    parser.add_argument("--json", action="store_true", help="a line for each setting and seed on stdout")
-    parser.add_argument("--out", type=Path, help="keep the lines in a file too")
-    parser.add_argument("--beside", type=Path, help="lines of an earlier run to compare with")
-    parser.add_argument("--plot", type=Path, help="a folder for two plots")
+    parser.add_argument(
+        "--size", type=int, default=None, help=f"records of a collection; default: {SIZE}, or all of a file"
+    )
+    parser.add_argument("--json", action="store_true", help="one line per setting and seed on stdout")
+    parser.add_argument("--out", type=Path, help="also write the lines to a file")
+    parser.add_argument("--compare", "--beside", type=Path, help="lines of an earlier run to compare with")
+    parser.add_argument("--plot", type=Path, help="folder for two plots")
     parser.add_argument("--no-oracle", action="store_true")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
@@ -56,7 +58,7 @@ def main() -> None:
             if sys.stderr.isatty():
                 print(f"\r{number + 1} of {len(tasks)} harvests", end="", file=sys.stderr)
     if not arguments.json:
-        before = [json.loads(line) for line in arguments.beside.open()] if arguments.beside else []
+        before = [json.loads(line) for line in arguments.compare.open()] if arguments.compare else []
         print(table(rows, before))
     for path in plots(rows, arguments.plot) if arguments.plot else ():
         print(path, file=sys.stderr)

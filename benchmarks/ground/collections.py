@@ -1,4 +1,4 @@
-"""The records that simulated sources are made of: texts, names, things and cities."""
+"""Records for simulated sources: texts, names, entities and cities."""
 
 import csv
 import gzip
@@ -17,16 +17,16 @@ __all__ = ["COLLECTIONS", "collection", "from_file"]
 
 Row = tuple[str, list[str]]
 KEYS = ("id", "_key", "url")
-MIN_TEXTS = 1  # a record without a text cannot be found
+MIN_TEXTS = 1  # texts that a record must have to be searchable
 
 
 def from_file(path: Path, *, size: int = 0, seed: int = 0) -> Collection:
-    """Records of JSON Lines (gzip allowed): `id`, and every other value that is a text; of too many a sample."""
+    """Read records from JSON Lines (gzip allowed): `id` and all string values; sample `size` of them (0: all)."""
     return _sampled(path.name.split(".")[0], list(_rows_of_file(path)), size, seed)
 
 
 def collection(name: str, *, size: int = 0, seed: int = 0) -> Collection:
-    """One of COLLECTIONS."""
+    """Return one of COLLECTIONS, or a sample of `size` records."""
     return _sampled(name, list(COLLECTIONS[name]()), size, seed)
 
 
@@ -49,16 +49,16 @@ def _rows_of_file(path: Path) -> Iterator[Row]:
 def _names(domain: str, kind: str) -> Callable[[], Iterator[Row]]:
     def rows() -> Iterator[Row]:
         with gzip.open(DATA / "knowledge" / "entities.tsv.gz", "rt", encoding="utf-8", newline="") as lines:
-            found = (
+            rows_of_kind = (
                 row for row in csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE) if row[:2] == [domain, kind]
             )
-            yield from ((str(number), [row[2]]) for number, row in enumerate(islice(found, 40_000)))
+            yield from ((str(number), [row[2]]) for number, row in enumerate(islice(rows_of_kind, 40_000)))
 
     return rows
 
 
 def _things() -> Iterator[Row]:
-    """The things that pages of many sites show: cars, books, cameras, jobs …"""
+    """Yield entities of record pages of many sites: cars, books, cameras, jobs …"""
     for labels in sorted((DATA / "entities").glob("*/labels.jsonl")):
         for line in labels.open(encoding="utf-8"):
             row = json.loads(line)

@@ -1,4 +1,4 @@
-"""The harvests of a grid, in several processes."""
+"""One measurement of the grid, for a worker process."""
 
 from dataclasses import asdict
 from functools import lru_cache
@@ -9,11 +9,11 @@ from benchmarks.ground.oracle import oracle
 from benchmarks.ground.run import harvest
 from benchmarks.ground.settings import SETTINGS
 from benchmarks.ground.source import Collection, SimulatedSource
-from upwell.queries.frequent_words import EVERYTHING
+from upwell.lexicon.frequent_words import EVERYTHING
 
 __all__ = ["SIZE", "Task", "measure"]
 
-SIZE = 2000  # records of a collection, drawn by the seed; a file is taken whole
+SIZE = 2000  # records sampled from a collection; files are used as a whole
 Task = tuple[str, str, int, int, bool]
 
 
@@ -25,7 +25,7 @@ def _records(name: str, size: int, seed: int) -> Collection:
 
 
 def measure(task: Task) -> dict[str, object]:
-    """One setting, collection and seed."""
+    """Harvest one setting, collection and seed; return the figures."""
     name, setting_name, seed, size, with_oracle = task
     records, setting = _records(name, size, seed), SETTINGS[setting_name]
     result = harvest(SimulatedSource(records, setting, seed), seed=seed)

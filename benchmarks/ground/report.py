@@ -1,4 +1,4 @@
-"""Tables over many harvests: requests beside the oracle's and an earlier run's, and how often the statements held."""
+"""Tables of many harvests: requests compared with the oracle and an earlier run, and how often the interval contained the truth."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -13,24 +13,24 @@ from benchmarks.papers._plots import lines as plot_lines
 __all__ = ["figures", "plots", "table"]
 
 Row = dict[str, Any]
-NEVER = 6  # a share that was not reached counts as the whole patience of the run: so many times the pages, and START
+NEVER = 6  # a share that was not reached counts as the whole budget: this many times the pages, plus START
 START = 300
 MAX_WIDTH = 0.2
 
 
 def requests_to(row: Row, share: str) -> float:
-    """The requests to a share; the whole patience of the run where it was not reached."""
+    """Return the requests until a share; the whole budget if it was not reached."""
     page = max(row["settings"]["page"], row["settings"]["offered"])
     return float(row["requests"][share] or NEVER * -(-row["records"] // page) + START)
 
 
 def figures(rows: Sequence[Row], before: Sequence[Row] = ()) -> dict[str, float]:
-    """What a set of harvests comes to."""
+    """Return the figures of a set of harvests."""
     earlier = {(row["collection"], row["setting"], row["seed"]): row for row in before}
     ratios, to_oracle = [], []
     for row in rows:
         old = earlier.get((row["collection"], row["setting"], row["seed"]))
-        if old and (row["requests"]["0.95"] or old["requests"]["0.95"]):  # one of them reached it
+        if old and (row["requests"]["0.95"] or old["requests"]["0.95"]):  # at least one of them reached it
             ratios.append(requests_to(row, "0.95") / requests_to(old, "0.95"))
         best = (row["oracle"] or (old or row)["oracle"]).get("0.95")
         if best:
@@ -63,12 +63,12 @@ def _share(values: Iterable[bool]) -> float:
 
 
 def _mean(values: Iterable[float]) -> float:
-    found = list(values)
-    return sum(found) / len(found) if found else float("nan")
+    numbers = list(values)
+    return sum(numbers) / len(numbers) if numbers else float("nan")
 
 
 def table(rows: Sequence[Row], before: Sequence[Row] = ()) -> str:
-    """All, each class, each setting and each collection; then the statements by moment."""
+    """Return the table: all harvests, each class, collection and setting; then the statements by moment."""
     groups: dict[str, list[Row]] = {"everything": list(rows)}
     for key in ("class", "collection", "setting"):
         parts = defaultdict(list)
@@ -87,15 +87,15 @@ def table(rows: Sequence[Row], before: Sequence[Row] = ()) -> str:
         by = defaultdict(list)
         for row, m in moments:
             by[m["by"] + (" (at least)" if m["lower_bound"] else "")].append(_holds(row, m))
-        said = ", ".join(f"{name} {sum(held)}/{len(held)}" for name, held in sorted(by.items()))
+        evidence = ", ".join(f"{name} {sum(held)}/{len(held)}" for name, held in sorted(by.items()))
         lines.append(
-            f"at {'the end' if share is None else f'{share:.0%}':8} holds {_share(_holds(row, m) for row, m in moments):.3f}   {said}"
+            f"at {'the end' if share is None else f'{share:.0%}':8} holds {_share(_holds(row, m) for row, m in moments):.3f}   {evidence}"
         )
     return "\n".join(lines)
 
 
 def plots(rows: Sequence[Row], folder: Path) -> list[Path]:
-    """Two plots by class of source: requests to each share beside the least that would do, and how often statements hold."""
+    """Write two plots by class of source: requests to each share relative to the minimum, and how often the interval contained the truth."""
     folder.mkdir(parents=True, exist_ok=True)
     classes = sorted({row["class"] for row in rows})
     requests, holds = {}, {}
@@ -118,6 +118,6 @@ def plots(rows: Sequence[Row], folder: Path) -> list[Path]:
         marks=True,
     )
     plot_lines(
-        made[1], "How often the interval holds the truth", holds, ("share held", "share of statements"), marks=True
+        made[1], "How often the interval contains the truth", holds, ("share held", "share of statements"), marks=True
     )
     return made

@@ -1,4 +1,4 @@
-"""One harvest of a simulated source, and what it measures."""
+"""One harvest of a simulated source and its measurements."""
 
 from dataclasses import dataclass, field
 
@@ -6,14 +6,14 @@ import numpy as np
 
 from benchmarks.ground.oracle import SHARES
 from benchmarks.ground.source import SimulatedSource
-from upwell.harvest.chooser import Chooser
-from upwell.harvest.ledger import SourceLedger
-from upwell.harvest.open_query import OpenQuery, Question
-from upwell.harvest.plan import Plan
-from upwell.model import FormInterface
-from upwell.page.terms import tokens
-from upwell.queries.frequent_words import EVERYTHING, broad_questions
+from upwell.choose.candidates import Candidate, OpenQuery
+from upwell.choose.chooser import Chooser
+from upwell.choose.ledger import SourceLedger
+from upwell.choose.plan import Plan
+from upwell.lexicon.frequent_words import EVERYTHING, broad_queries
+from upwell.page.tokens import tokens
 from upwell.source.model import SourceModel
+from upwell.types import FormInterface
 
 __all__ = ["MOMENTS", "Moment", "Result", "harvest"]
 
@@ -24,16 +24,16 @@ MOMENTS = (
     0.5,
     0.75,
     0.9,
-)  # shares of the records held at which the statement is looked at, beside the end
-NONSENSE = 3  # requests that learn what an answer without records looks like
-HOME_WORDS = 4  # of the home page, which shows some records
-PATIENCE = 6  # times the requests that would do at best, and START more, before a harvest is given up
+)  # shares held at which the coverage statement is recorded, in addition to the end
+NONSENSE = 3  # nonsense queries at the start of a harvest
+HOME_WORDS = 4  # words taken from the home page, which shows some records
+PATIENCE = 6  # budget of a harvest: this many times the minimum of requests, plus START
 START = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What the ledger says when so many requests were sent."""
+    """Coverage statement of the ledger at a point of the harvest."""
 
     requests: int
     held: int
@@ -42,21 +42,21 @@ class Moment:
     high: float
     lower_bound: bool
     by: str
-    share: float | None  # of MOMENTS; None: the harvest ended by itself
+    share: float | None  # of MOMENTS; None: at the end of the harvest
 
 
 @dataclass
 class Result:
-    """The requests that it took to reach shares of the records, and the statements on the way."""
+    """Requests until each share of the records, and the statements at several moments."""
 
     requests: dict[str, int | None]
     moments: list[Moment] = field(default_factory=list)
-    stopped: int | None = None  # requests after which it would have ended by itself
+    stopped: int | None = None  # requests after which the harvest would have ended
     reason: str = ""
 
 
 def harvest(source: SimulatedSource, *, seed: int = 0, budget: int = 0) -> Result:
-    """Asks until nearly everything is held, past where the harvest would end by itself, for at most `budget` requests."""
+    """Harvest until nearly everything is held, even after the chooser would stop, with at most `budget` requests."""
     number, plan = len(source.collection), Plan(seed=seed)
     budget = budget or PATIENCE * -(-number // source.page_size) + START
     ledger = SourceLedger(
@@ -65,14 +65,14 @@ def harvest(source: SimulatedSource, *, seed: int = 0, budget: int = 0) -> Resul
     chooser = Chooser(ledger, plan, language="en", takes_text=True, is_about=False)
     rng = np.random.default_rng([seed, 2])
     home = [w for i in rng.choice(number, HOME_WORDS) for w in tokens(source.collection.titles[i])[-1:]]
-    broad = broad_questions("en")
+    broad = broad_queries("en")
     probes = tuple(dict.fromkeys((*home[:2], *broad[len(EVERYTHING) :], *home)))[: plan.probes]
     chooser.start(probes)
     source.requests += NONSENSE
     result = Result(dict.fromkeys(map(str, SHARES)))
     waiting = list(MOMENTS)
 
-    def look(share: float | None) -> None:
+    def record(share: float | None) -> None:
         size = ledger.size
         result.moments.append(
             Moment(
@@ -90,13 +90,13 @@ def harvest(source: SimulatedSource, *, seed: int = 0, budget: int = 0) -> Resul
     while source.requests < budget:
         if (reason := chooser.reason_to_stop()) and result.stopped is None:
             result.stopped, result.reason = source.requests, reason
-            look(None)
+            record(None)
         chosen = chooser.next()
         if chosen is None:
             if chooser.retry():
                 continue
             break
-        query: OpenQuery = chooser.open(chosen) if isinstance(chosen, Question) else chosen
+        query: OpenQuery = chooser.open(chosen) if isinstance(chosen, Candidate) else chosen
         link = query.facet.link.url if query.facet else ""
         page = source.ask(query.query, link, query.pages.pages + 1)
         if page is None:
@@ -110,11 +110,11 @@ def harvest(source: SimulatedSource, *, seed: int = 0, budget: int = 0) -> Resul
             if share >= reached and result.requests[str(reached)] is None:
                 result.requests[str(reached)] = source.requests
         if waiting and share >= waiting[0]:
-            look(waiting[0])
+            record(waiting[0])
             waiting = [other for other in waiting if other > share]
         end = result.requests[str(SHARES[-1])]
         if end is not None and (result.stopped is not None or source.requests > end + START):
             break
     if result.stopped is None:
-        look(None)
+        record(None)
     return result

@@ -1,4 +1,4 @@
-"""The named grid: sources as they are met, one property changed at a time and the common ones together."""
+"""The grid of simulated sources: properties of real sources, changed one at a time and in common combinations."""
 
 from benchmarks.ground.source import Setting
 
@@ -85,7 +85,7 @@ def _grid() -> list[Setting]:
 
 
 SETTINGS: dict[str, Setting] = {setting.name: setting for setting in _grid()}
-# The part that runs in the quality gate: one or two of each class.
+# Settings of the quality gate: one or two of each class.
 GATE = (
     "all",
     "all-silent-title",

@@ -1,4 +1,4 @@
-"""A simulated source: real records behind a search box with a page size, a result cap, an order, totals, facets, and faults."""
+"""A simulated source: real records behind a search with a page size, result cap, sort order, totals, facets and faults."""
 
 import zlib
 from bisect import bisect_left
@@ -12,65 +12,65 @@ from numpy.typing import NDArray
 
 from upwell.answers.facets import SecondLevelLink
 from upwell.answers.totals import StatedTotals
-from upwell.harvest.answer_page import AnswerPage
-from upwell.model import Record
-from upwell.page.terms import stem, stop_words_of, tokens
+from upwell.choose.candidates import AnswerPage
+from upwell.page.tokens import stem, stop_words_of, tokens
+from upwell.types import Record
 
 __all__ = ["Collection", "Setting", "SimulatedSource"]
 
 Numbers = NDArray[np.int64]
 Match = Literal["all", "any", "prefix", "part", "stem"]
-Brings = Literal["all", "none", "error"]
-TITLE_WORDS, SNIPPET_WORDS = 8, 30  # of a record that is one text
-CATEGORIES, YEARS = 12, 15  # values of the facets
+Answer = Literal["all", "none", "error"]
+TITLE_WORDS, SNIPPET_WORDS = 8, 30  # words of title and snippet of a record with a single text
+CATEGORIES, YEARS = 12, 15  # number of values of each facet
 ORDERS = ("date", "popularity", "number")
-WRONG_FACTOR = 3.0  # a wrong total is up to so many times the true one, or as small a part of it
-ABOUT = 0.15  # an "about" total is this far off at most
+WRONG_FACTOR = 3.0  # a wrong total differs from the true one by up to this factor
+ABOUT = 0.15  # largest relative error of an "about" total
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """How a simulated source searches and what it shows."""
+    """Properties of a simulated source."""
 
     name: str
-    match: Match = "all"  # which records a query of several words matches, and what of a word must match
+    match: Match = "all"  # how words are combined and compared
     stops: bool = False  # stop words of a query are ignored
     min_letters: int = 1  # shorter words match nothing
     searches: Literal["shown", "everything"] = "everything"
     shows: Literal["title", "snippet", "all"] = "all"
     page: int = 20
-    offered: int = 0  # a larger page size that is offered, and is found by one request
-    cap: int = 0  # 0: none
+    offered: int = 0  # a larger page size that the source offers
+    cap: int = 0  # result cap; 0: none
     order: Literal["relevance", "date", "popularity", "number"] = "relevance"
     totals: Literal["exact", "about", "rounded", "capped", "wrong", "none"] = "exact"
-    nothing: Brings = "none"  # what no query at all brings
-    star: Brings = "none"
+    nothing: Answer = "none"  # answer to an empty query
+    star: Answer = "none"
     facets: bool = False
-    counts: bool = True  # facets say how many matches they have
-    orders: bool = False  # links to other orders
-    pager: bool = True  # False: one page, and no other
+    counts: bool = True  # facets state their number of matches
+    orders: bool = False  # links to other sort orders
+    pager: bool = True  # False: only one page
     failures: float = 0.0  # share of the requests that fail
-    duplicates: float = 0.0  # share of the matches that come twice
+    duplicates: float = 0.0  # share of the matches that are returned twice
 
     @property
     def is_counted(self) -> bool:
-        """Whether the totals tell the number of matches."""
+        """Return True if the totals state the number of matches, at least approximately."""
         return self.totals in ("exact", "about", "rounded")
 
     @property
     def group(self) -> str:
-        """The class of settings that it is judged with."""
-        reach = "cut off" if self.cap or not self.pager else "broad question" if self.has_broad_question else "words"
+        """Return the class of the setting, for the report."""
+        reach = "capped" if self.cap or not self.pager else "broad query" if self.has_broad_query else "words"
         return f"{reach}, {'counted' if self.is_counted else 'not counted'}"
 
     @property
-    def has_broad_question(self) -> bool:
-        """Whether one question lists everything."""
+    def has_broad_query(self) -> bool:
+        """Return True if one query lists everything."""
         return "all" in (self.nothing, self.star) and not self.cap and self.pager
 
 
 class Collection:
-    """Records with their words: all of them, and those that a setting shows."""
+    """Records with their words, all of them and those that a setting shows."""
 
     def __init__(self, name: str, rows: Sequence[tuple[str, Sequence[str]]], seed: int = 0) -> None:
         self.name, self.keys = name, [key for key, _ in rows]
@@ -94,17 +94,17 @@ class Collection:
         return len(self.keys)
 
     def words_of(self, number: int) -> frozenset[str]:
-        """The words of a record."""
+        """Return the words of a record."""
         if number not in self._words:
             self._words[number] = frozenset(tokens(self.whole[number]))
         return self._words[number]
 
     def texts(self, shows: str) -> list[str]:
-        """What is shown of each record."""
+        """Return the text of each record that an answer shows."""
         return {"title": self.titles, "snippet": self.snippets, "all": self.whole}[shows]
 
     def records(self, shows: str) -> list[Record]:
-        """The records as a page shows them."""
+        """Return the records as an answer shows them."""
         if shows not in self._records:
             texts = self.texts(shows)
             self._records[shows] = [
@@ -114,7 +114,7 @@ class Collection:
         return self._records[shows]
 
     def index(self, shows: str, *, stems: bool) -> "_Index":
-        """Which records have which word."""
+        """Return the index of the words."""
         if (shows, stems) not in self._indexes:
             self._indexes[shows, stems] = _Index(self.texts(shows), stems=stems)
         return self._indexes[shows, stems]
@@ -124,8 +124,8 @@ class _Index:
     def __init__(self, texts: Sequence[str], *, stems: bool) -> None:
         places: dict[str, list[int]] = {}
         for number, text in enumerate(texts):
-            found = dict.fromkeys(tokens(text))
-            for word in dict.fromkeys(stem(list(found), "en")) if stems else found:
+            words = dict.fromkeys(tokens(text))
+            for word in dict.fromkeys(stem(list(words), "en")) if stems else words:
                 places.setdefault(word, []).append(number)
         self.words = sorted(places)
         self.places = {word: np.array(where) for word, where in places.items()}
@@ -137,7 +137,7 @@ class _Index:
         start = bisect_left(self.words, prefix)
         return self.words[start : bisect_left(self.words, prefix + "\U0010ffff")]
 
-    @lru_cache(maxsize=20_000)  # noqa: B019 # an index lives as long as its collection
+    @lru_cache(maxsize=20_000)  # noqa: B019 # an index is kept as long as its collection
     def with_part(self, part: str) -> list[str]:
         found, at = [], self._joined.find(part)
         while at >= 0:
@@ -149,7 +149,7 @@ class _Index:
 
 @dataclass
 class SimulatedSource:
-    """Answers questions as a setting says, page by page, and counts the requests."""
+    """Source that answers queries according to a setting, page by page, and counts the requests."""
 
     collection: Collection
     setting: Setting
@@ -168,9 +168,9 @@ class SimulatedSource:
         self.matches = lru_cache(maxsize=512)(self._matches)
 
     def ask(self, query: str, link: str, page: int) -> AnswerPage | None:
-        """One page of the answer to a query, or to a facet or order of it (`link`); None where the request fails."""
+        """Return a page of the answer to a query, or to its facet or sort order (`link`); None if the request fails."""
         setting = self.setting
-        if (query, link, page) in self._answered:  # a harvest remembers what it was answered
+        if (query, link, page) in self._answered:  # a harvest does not repeat requests
             return self._answered[query, link, page]
         self.requests += 1
         if self._rng.random() < setting.failures:
@@ -194,21 +194,21 @@ class SimulatedSource:
 
     @property
     def words(self) -> list[str]:
-        """All words that can be found."""
+        """Return all words that have matches."""
         return self._index.words
 
     def places(self, word: str) -> Numbers:
-        """The records that have a word."""
+        """Return the records that contain a word."""
         return self._index.places.get(word, np.zeros(0, dtype=np.int64))
 
     def reachable(self, query: str) -> Numbers:
-        """The matches of a query that come, in order."""
+        """Return the matches of a query up to the result cap, in sort order."""
         matches = self.matches(query, "")
         most = self.setting.cap if self.setting.pager else min(self.setting.cap or self.page_size, self.page_size)
         return np.zeros(0, dtype=np.int64) if matches is None else matches[: most or None]
 
     def _matches(self, query: str, link: str) -> Numbers | None:
-        """All matches in order; None: the source answers with an error."""
+        """Return all matches in sort order; None if the source answers with an error."""
         found = self._found(query)
         if found is None:
             return None
@@ -219,7 +219,7 @@ class SimulatedSource:
             else:
                 found = found[self.collection.facets[name][found] == int(value)]
         if order == "relevance":
-            # the short ones first, with an accident of the query in it, as scores of words have
+            # short records first, with noise that depends on the query, like scores of words
             accident = _hash(query) % 1009
             scores = self._index.lengths[found] * (0.5 + ((found * 7919 + accident) % 1013) / 1013)
             return found[np.argsort(scores, kind="stable")]

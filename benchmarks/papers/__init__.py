@@ -1,7 +1,9 @@
-"""Benches: what a paper measured, measured again on real data, with the paper's printed figures beside ours.
+"""Measurements of the papers, repeated on real data and compared with the printed figures: `python -m benchmarks.papers NAME`.
 
-A bench is a module of this folder with `run(corpora, out)`, which yields tables and may leave plots in `out`; its name is
-what `python -m benchmarks.papers NAME` takes. A paper's figure that exists only as a plot is written "plot only", never estimated.
+thor, entity, wisdom, yuan   one module per paper, with `run(corpora, out)`, which yields tables and may write plots to `out`
+_…                           their parts
+
+A figure that the paper shows only as a plot is given as "plot only", never estimated.
 """
 
 from collections.abc import Sequence
@@ -12,7 +14,7 @@ __all__ = ["Table"]
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """One table of a bench: what it shows, its columns, its rows, and what must be said about it."""
+    """One table of measurements: title, columns, rows, and a note."""
 
     title: str
     columns: Sequence[str]
@@ -20,7 +22,7 @@ class Table:
     note: str = ""
 
     def text(self) -> str:
-        """The table as aligned text."""
+        """Return the table as aligned text."""
         cells = [[str(cell) for cell in row] for row in (self.columns, *self.rows)]
         widths = [max(len(row[i]) for row in cells) for i in range(len(self.columns))]
         lines = [

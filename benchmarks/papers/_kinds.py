@@ -1,4 +1,4 @@
-"""The labelled answers of the applications (`kinds`), and how Thor measures clusters of them."""
+"""The labelled answers of the applications (`kinds`), and Thor's measures of clusters."""
 
 import json
 import math
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from upwell.page.terms import tokens
+from upwell.page.tokens import tokens
 from upwell.page.tree import TagTree, read
 
 __all__ = ["Source", "entropy", "majority", "sources", "stand_in"]
@@ -18,7 +18,7 @@ __all__ = ["Source", "entropy", "majority", "sources", "stand_in"]
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """The answers of one application with their kinds and the texts of their labelled records."""
+    """Answers of one application, with their kinds and the texts of their labelled records."""
 
     name: str
     trees: Sequence[TagTree]
@@ -28,7 +28,7 @@ class Source:
 
 
 def sources(corpora: Path) -> Iterator[Source]:
-    """The applications one by one, their answers in the order of the labels."""
+    """Yield the applications one by one, with their answers in the order of the labels."""
     rows: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     for line in (corpora / "kinds" / "labels.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
@@ -53,7 +53,7 @@ def _by_cluster(labels: Iterable[Hashable], kinds: Sequence[str]) -> list[Counte
 
 
 def entropy(labels: Iterable[Hashable], kinds: Sequence[str]) -> float:
-    """How mixed clusters are, 0 best and 1 worst (Thor §VII-B)."""
+    """Return the entropy of clusters: 0 is best, 1 is worst (Thor §VII-B)."""
     classes = len(set(kinds))
     if classes < 2:
         return 0.0
@@ -62,13 +62,13 @@ def entropy(labels: Iterable[Hashable], kinds: Sequence[str]) -> float:
 
 
 def majority(labels: Iterable[Hashable], kinds: Sequence[str]) -> float:
-    """The share of pages that are of the kind of more than half of their cluster (Thor-objects §4.1)."""
+    """Return the share of pages with the kind of more than half of their cluster (Thor-objects §4.1)."""
     best = (max(some.values()) for some in _by_cluster(labels, kinds) if 2 * max(some.values()) > some.total())
     return sum(best) / max(1, len(kinds))
 
 
 def stand_in(tree: TagTree, records: Sequence[Sequence[str]]) -> int | None:
-    """The smallest row that holds all labelled records of a page: it stands in for a labelled pagelet, which nobody has made."""
+    """Return the smallest row that contains all labelled records of a page, as a substitute for a labelled pagelet."""
     words = [tokens(chunk) for chunk in tree.chunks]
     chunk = np.repeat(np.arange(len(words)), [len(some) for some in words])
     flat = [word for some in words for word in some]

@@ -1,4 +1,4 @@
-"""A query log that is made, because nobody has a search engine's: entities of a knowledge base with the affixes of Entity's Table 3."""
+"""A generated query log, because no public one exists: entities of a knowledge base with the affixes of Entity's Table 3."""
 
 import gzip
 import time
@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.papers import Table
-from upwell.page.terms import tokens
-from upwell.queries import knowledge, logs
-from upwell.queries.knowledge import Knowledge, Type
-from upwell.queries.logs import LogRow
+from upwell.page.tokens import tokens
+from upwell.papers import entity as knowledge
+from upwell.papers import entity as logs
+from upwell.papers.entity import EntityType, Knowledge, LogRow
 
 __all__ = ["AFFIXES", "SITES", "knowledge_of", "rows_of", "tables"]
 
@@ -41,16 +41,16 @@ SITES = {
 
 
 def knowledge_of(corpora: Path) -> Knowledge:
-    """The real knowledge base of the corpora."""
+    """Read the knowledge base of the corpora."""
     with gzip.open(corpora / "knowledge" / "entities.tsv.gz", "rt", encoding="utf-8") as lines:
         return Knowledge.of_rows(line.rstrip("\n").split("\t") for line in lines)
 
 
 def rows_of(base: Knowledge, count: int, seed: int = 0) -> Iterator[LogRow]:
-    """So many log rows: 60 % bare names, 30 % with an affix, 5 % navigational, 5 % two names together; clicks are skewed."""
+    """Generate log rows: 60 % bare names, 30 % with an affix, 5 % navigational, 5 % two names; clicks are skewed."""
     rng = np.random.default_rng(seed)
     names = {kind: sorted(found) for kind, found in base.types.items()}
-    by_site: list[tuple[str, list[Type]]] = [(s, [t for t in names if t.domain in ds]) for s, ds in SITES.items()]
+    by_site: list[tuple[str, list[EntityType]]] = [(s, [t for t in names if t.domain in ds]) for s, ds in SITES.items()]
     made = 0
     while made < count:
         site, kinds = by_site[int(rng.integers(len(by_site)))]
@@ -81,21 +81,21 @@ def rows_of(base: Knowledge, count: int, seed: int = 0) -> Iterator[LogRow]:
 
 
 def tables(corpora: Path) -> Iterator[Table]:
-    """Entity Figures 5 and 6 on a made log, and the speed of finding mentions."""
+    """Yield Entity's Figures 5 and 6 for a generated log, and the speed of finding mentions."""
     base = knowledge_of(corpora)
     rows = list(rows_of(base, 1_000_000))
     names = base.names
     queries = [row.query for row in rows]
     start = time.process_time()
-    affixes = logs.affixes_of(queries, names, logs.Cleaning())
-    cleaned = [logs.clean(query, affixes) for query in queries]
+    affixes = logs.count_affixes(queries, names, logs.LogCleaning())
+    cleaned = [logs.clean_query(query, affixes) for query in queries]
     rate = len(queries) / (time.process_time() - start)
     table = []
     for top in (10, 20, 50, 100, 200):
-        affixes.settle(logs.Cleaning(top=top))
+        affixes.choose(logs.LogCleaning(top=top))
         stripped = [" ".join(a) for a in (*affixes.strip_prefixes, *affixes.strip_suffixes)]
         right = sum(a in AFFIXES for a in stripped) / max(1, len(stripped))
-        touched = sum(logs.clean(q, affixes) != " ".join(tokens(q)) for q in queries[:100_000]) / min(
+        touched = sum(logs.clean_query(q, affixes) != " ".join(tokens(q)) for q in queries[:100_000]) / min(
             len(queries), 100_000
         )
         table.append([top, f"{right:.2f}", f"{touched:.1%}", "plot only; 19 % at 200" if top == 200 else "plot only"])
@@ -108,7 +108,10 @@ def tables(corpora: Path) -> Iterator[Table]:
         f"{1 - len(set(cleaned)) / len(set(queries)):.1%} (Entity: 12 %). Only {len(AFFIXES)} affixes are in the log, so that "
         "precision must fall after that.",
     )
-    by_site = {s: knowledge.mentions_in(found, names) for s, found in logs.filtered(rows, logs.Cleaning()).items()}
+    by_site = {
+        s: knowledge.count_mentions(found, names)
+        for s, found in logs.informational_queries(rows, logs.LogCleaning()).items()
+    }
     matches = knowledge.rank_sites(base, by_site)
     fitting = {(kind, s) for kind in base.types for s, domains in SITES.items() if kind.domain in domains}
     scored = []

@@ -1,4 +1,4 @@
-"""Plots of the benches, without a window."""
+"""Plots of the measurements, written to files."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ def lines(
     marks: bool = False,
     log: bool = False,
 ) -> None:
-    """Draws named series of (across, up) into a PNG."""
+    """Draw named series of (x, y) into a PNG."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -27,7 +27,7 @@ def lines(
     drawn.set(title=title, xlabel=axes[0], ylabel=axes[1])
     if log:
         drawn.set(xscale="log", yscale="log")
-    if len(series) > 6:  # beside the plot, or it would cover the lines
+    if len(series) > 6:  # outside the plot, so that it does not cover the lines
         drawn.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     else:
         drawn.legend()

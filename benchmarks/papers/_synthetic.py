@@ -16,10 +16,8 @@ from scipy import sparse
 from benchmarks.papers import Table
 from benchmarks.papers._kinds import Source, entropy
 from benchmarks.papers._plots import lines
-from upwell.answers.clusters import ClusterParams, group_counts
-from upwell.answers.signatures import BAGS
-from upwell.page.sparse import CsrMatrix
-from upwell.page.vectors import count
+from upwell.arrays.sparse import CsrMatrix, count
+from upwell.papers.thor import BAG_SIGNATURES, ClusterParams, cluster_counts
 
 __all__ = ["Known", "known", "make", "stream", "tables"]
 
@@ -39,7 +37,7 @@ class Known:
 
 def known(source: Source, signature: str) -> Known:
     """The counts of a source's real pages; the pages themselves are not kept."""
-    counts, columns = count(BAGS[signature][0](tree) for tree in source.trees)
+    counts, columns = count(BAG_SIGNATURES[signature][0](tree) for tree in source.trees)
     return Known(name=source.name, signature=signature, counts=counts, columns=columns, kinds=np.array(source.kinds))
 
 
@@ -67,7 +65,7 @@ def _one(source: Known, pages: int, params: ClusterParams, seed: int) -> tuple[f
     rng = np.random.default_rng(seed)
     counts, kinds = make(source, pages, rng)
     start = time.process_time()
-    found = group_counts(counts, source.columns, BAGS[source.signature][1], params, rng=rng)
+    found = cluster_counts(counts, source.columns, BAG_SIGNATURES[source.signature][1], params, rng=rng)
     return entropy(found.labels, kinds), time.process_time() - start
 
 

@@ -15,10 +15,11 @@ from scipy.optimize import linear_sum_assignment
 
 from benchmarks.papers import Table
 from benchmarks.papers._kinds import Source, stand_in
-from upwell.answers.clusters import ClusterParams, group, rank
-from upwell.extract import separators, thor
-from upwell.page.terms import tokens
+from upwell.page.tokens import tokens
 from upwell.page.tree import TagTree
+from upwell.papers import thor
+from upwell.papers import thor as separators
+from upwell.papers.thor import ClusterParams, cluster_pages, rank_clusters
 from upwell.source.apply import apply
 from upwell.source.learn import learn_source
 
@@ -99,7 +100,9 @@ HEAD = ["exact precision", "near precision", "near recall", "deviation", "CPU ms
 
 
 def _thor(params: thor.ThorParams) -> Callable[[Sequence[TagTree]], Found]:
-    return lambda trees: [[p.row for p in page] for page in thor.locate(trees, params, rng=np.random.default_rng(0))]
+    return lambda trees: [
+        [p.row for p in page] for page in thor.find_pagelets(trees, params, rng=np.random.default_rng(0))
+    ]
 
 
 def _ours(trees: Sequence[TagTree]) -> Found:
@@ -114,10 +117,10 @@ def _distances(some: Sequence[Sequence[Labelled]]) -> Table:
     """Figure 13."""
     kinds = {
         "path": (1.0, 0.0, 0.0, 0.0), "fanout": (0.0, 1.0, 0.0, 0.0), "depth": (0.0, 0.0, 1.0, 0.0),
-        "nodes": (0.0, 0.0, 0.0, 1.0), "all": thor.PAPER.weights,
+        "nodes": (0.0, 0.0, 0.0, 1.0), "all": thor.AS_PUBLISHED.weights,
     }  # fmt: skip
     rows = []
-    for how, params in (("as published", thor.PAPER), ("optimal, δ = 7", SHORT)):
+    for how, params in (("as published", thor.AS_PUBLISHED), ("optimal, δ = 7", SHORT)):
         for name, weights in kinds.items():
             said = "over 98 %, deviation 2 %" if name == "all" else "plot only"
             rows.append([how, name, *_score(some, _thor(replace(params, weights=weights))), said])
@@ -133,9 +136,10 @@ def _histogram(some: Sequence[Sequence[Labelled]]) -> Table:
     """Figure 14."""
     rows = []
     for weighing in ("raw", "tfidf"):
-        params = replace(thor.PAPER, weighing=weighing)
+        params = replace(thor.AS_PUBLISHED, weighing=weighing)
         found = [
-            thor.set_similarities([page.tree for page in pages], params, rng=np.random.default_rng(0)) for pages in some
+            thor.subtree_set_similarities([page.tree for page in pages], params, rng=np.random.default_rng(0))
+            for pages in some
         ]
         share = np.mean([np.histogram(each, 10, (0, 1))[0] / len(each) for each in found], axis=0)
         rows.append([weighing, *(f"{x:.0%}" for x in share)])
@@ -151,10 +155,10 @@ def _choices(some: Sequence[Sequence[Labelled]]) -> Table:
     """What the paper chose, or left open."""
     base = thor.ThorParams()
     ways: list[tuple[str, thor.ThorParams]] = [
-        ("as published", thor.PAPER),
-        ("… optimal assignment", replace(thor.PAPER, assignment="optimal")),
+        ("as published", thor.AS_PUBLISHED),
+        ("… optimal assignment", replace(thor.AS_PUBLISHED, assignment="optimal")),
         *(
-            (f"… optimal, δ = {delta}", replace(thor.PAPER, assignment="optimal", delta=delta))
+            (f"… optimal, δ = {delta}", replace(thor.AS_PUBLISHED, assignment="optimal", delta=delta))
             for delta in (3, 5, 7, 9, 12)
         ),
         *((f"… optimal, δ = 7, {n} prototypes", replace(base, prototypes=n)) for n in (3, 5)),
@@ -199,11 +203,11 @@ class Mixed:
 
 def _pipeline(source: Mixed, params: ClusterParams, top: int, pagelets: thor.ThorParams) -> tuple[int, int]:
     """Clusters, passes on the top clusters, finds pagelets in each: how many are right (near), and how many there are."""
-    labels = np.array(group(source.trees, params, rng=np.random.default_rng(0)).labels)
+    labels = np.array(cluster_pages(source.trees, params, rng=np.random.default_rng(0)).labels)
     right = identified = 0
-    for cluster in rank(source.trees, labels.tolist(), top=top):
+    for cluster in rank_clusters(source.trees, labels.tolist(), top=top):
         pages = np.flatnonzero(labels == cluster).tolist()
-        found = thor.locate([source.trees[i] for i in pages], pagelets, rng=np.random.default_rng(0))
+        found = thor.find_pagelets([source.trees[i] for i in pages], pagelets, rng=np.random.default_rng(0))
         for i, guess in zip(pages, found, strict=True):
             if guess and i not in source.unclear:
                 identified += 1
@@ -225,7 +229,7 @@ def _overall(found: Sequence[Mixed]) -> Table:
     rows = []
     for signature in ("tfidf-tags", "raw-tags", "tfidf-content", "raw-content", "size", "url", "random", "idf-classes"):
         params = ClusterParams(signature=signature, k=3)
-        cells = [*_precision_recall(found, params, 2, thor.PAPER), *_precision_recall(found, params, 2, SHORT)]
+        cells = [*_precision_recall(found, params, 2, thor.AS_PUBLISHED), *_precision_recall(found, params, 2, SHORT)]
         rows.append([signature, *cells, "0.97 and 0.96" if signature == "tfidf-tags" else "plot only"])
     return Table(
         title=f"Figure 15: from clusters to pagelets, {MIXED} answers a source, k = 3, the two best clusters passed on (near, against the stand-in)",
@@ -275,8 +279,8 @@ def _right(labelled: Sequence[Counter[str]], found: Sequence[Counter[str]]) -> i
 def _objects(some: Sequence[Sequence[Labelled]]) -> Table:
     """Thor-objects §3 and Thor §IV, phase 4: every way to cut the stand-in into objects, and ours."""
     ways: dict[str, Callable[[Sequence[Labelled]], list[list[str]]]] = {
-        **{name: partial(_split, voter) for name, voter in separators.VOTERS.items()},
-        "all six": partial(_split, separators.combined),
+        **{name: partial(_split, voter) for name, voter in separators.SEPARATOR_HEURISTICS.items()},
+        "all six": partial(_split, separators.combined_vote),
         "Thor: more of what is dynamic": _alike,
         "Upwell's source model (whole pages)": _records,
     }
@@ -300,14 +304,16 @@ def _objects(some: Sequence[Sequence[Labelled]]) -> Table:
 
 
 def _split(voter: Callable[[TagTree, int], list[str]], pages: Sequence[Labelled]) -> list[list[str]]:
-    return [[p.tree.text_of(a, b) for a, b in separators.split(p.tree, p.row, voter(p.tree, p.row))] for p in pages]
+    return [
+        [p.tree.text_of(a, b) for a, b in separators.split_objects(p.tree, p.row, voter(p.tree, p.row))] for p in pages
+    ]
 
 
 def _alike(pages: Sequence[Labelled]) -> list[list[str]]:
-    found = thor.locate([page.tree for page in pages], thor.ThorParams(), rng=np.random.default_rng(0))
+    found = thor.find_pagelets([page.tree for page in pages], thor.ThorParams(), rng=np.random.default_rng(0))
     texts = []
     for page, guess in zip(pages, found, strict=True):
-        ranges = separators.alike(page.tree, guess[0].row, guess[0].dynamic) if guess else []
+        ranges = separators.objects_like_dynamic_subtrees(page.tree, guess[0].row, guess[0].dynamic) if guess else []
         texts.append([page.tree.text_of(a, b) for a, b in ranges])
     return texts
 

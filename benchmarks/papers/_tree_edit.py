@@ -1,4 +1,4 @@
-"""A tree-edit distance, only to show what it costs (Thor §VIII-A)."""
+"""A tree-edit distance, to measure its cost (Thor §VIII-A)."""
 
 from upwell.page.tree import TagTree
 
@@ -6,7 +6,7 @@ __all__ = ["tree_edit"]
 
 
 def tree_edit(a: TagTree, b: TagTree) -> int:
-    """The fewest nodes to relabel, or to insert and delete as whole subtrees, that make one tag tree of the other.
+    """Return the minimum number of nodes to relabel, or to insert and delete as whole subtrees, that turns a tag tree into another.
 
     Selkow (1977); Thor's reference, Nierman & Jagadish (2002), adds moves of subtrees at the same order of cost. From the last
     rows to the first, so that no recursion meets deep pages.

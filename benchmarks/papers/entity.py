@@ -15,11 +15,13 @@ import numpy as np
 
 from benchmarks.papers import Table
 from benchmarks.papers._plots import lines
-from upwell.answers import empty, roles
+from upwell.answers import argument_roles as roles
+from upwell.answers import kind as empty
 from upwell.answers.facets import links_with_query, urls_to_fetch
 from upwell.answers.pager import next_link
 from upwell.page.tree import TagTree, read
-from upwell.page.url_arguments import canonical, split
+from upwell.papers.entity import argument_prevalence
+from upwell.urls.arguments import canonical, split_url
 
 __all__ = ["Source", "judged", "run", "sources", "wrongly_dropped"]
 
@@ -71,7 +73,7 @@ def judged(source: Source, n: int, seed: int) -> list[Counts]:
     for i, row in enumerate(source.rows):
         if i not in chosen:
             full = row["kind"] in ("multi", "single")
-            verdict = empty.judge(model, source.trees[i], source.queries[i])
+            verdict = empty.judge_answer(model, source.trees[i], source.queries[i])
             said = np.array([*(verdict.similarity < theta for theta in THETA), verdict.kind == "matches"])
             counts += np.stack([full & said, ~np.bool_(full) & said, full & ~said], axis=1)
     return [(int(a), int(b), int(c)) for a, b, c in counts]
@@ -83,14 +85,15 @@ def _rates(counts: Collection[Counts]) -> tuple[float, float]:
 
 
 def prevalence(source: Source, query: str) -> dict[str, float]:
-    """r(a) over the second-level URLs of the answers, as Definition 4 has it."""
-    seen: defaultdict[str, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
-    for i, (tree, asked) in enumerate(zip(source.trees, source.queries, strict=True)):
-        for _, url in links_with_query(tree, query, asked):
-            for name, value in split(url, asked).arguments:
-                seen[name][value].add(i)
-    pages = len(source.trees)
-    return {name: float(np.mean([len(at) / pages for at in values.values()])) for name, values in seen.items()}
+    """Return the prevalence of arguments in the second-level URLs of the answers (Entity Definition 4)."""
+    return argument_prevalence(
+        [
+            argument
+            for _, url in links_with_query(tree, query, source_query)
+            for argument in split_url(url, source_query).arguments
+        ]
+        for tree, source_query in zip(source.trees, source.queries, strict=True)
+    )
 
 
 def wrongly_dropped(source: Source, learned: roles.Roles, irrelevant: Collection[str]) -> tuple[int, int, int]:
@@ -104,16 +107,16 @@ def wrongly_dropped(source: Source, learned: roles.Roles, irrelevant: Collection
     for tree, query in zip(source.trees, source.queries, strict=True):
         step = next_link(tree, query)
         for url in (tree.url, *([step.url] if step else [])):
-            asked.add(canonical(split(url, query), true))
-            mine.add(canonical(split(url, query), irrelevant))
+            asked.add(canonical(split_url(url, query), true))
+            mine.add(canonical(split_url(url, query), irrelevant))
         urls.update(dict.fromkeys(url for _, url in links_with_query(tree, learned.query, query)))
     keep: dict[str, str] = {}
     for url in urls:
-        key = canonical(split(url), irrelevant)
+        key = canonical(split_url(url), irrelevant)
         if key not in mine:
             keep.setdefault(key, url)
-    have = asked | {canonical(split(url), true) for url in keep.values()}
-    return len(urls), len(keep), sum(canonical(split(url), true) not in have for url in urls)
+    have = asked | {canonical(split_url(url), true) for url in keep.values()}
+    return len(urls), len(keep), sum(canonical(split_url(url), true) not in have for url in urls)
 
 
 def run(corpora: Path, out: Path) -> Iterator[Table]:

@@ -12,9 +12,8 @@ from benchmarks.papers._kinds import Source, entropy, majority, sources
 from benchmarks.papers._plots import lines
 from benchmarks.papers._synthetic import Known, known
 from benchmarks.papers._tree_edit import tree_edit
-from upwell.answers.clusters import Clustering, ClusterParams, assign, group, group_counts
-from upwell.answers.signatures import BAGS
-from upwell.page import terms
+from upwell.page import tokens as terms
+from upwell.papers.thor import BAG_SIGNATURES, Clustering, ClusterParams, assign_pages, cluster_counts, cluster_pages
 
 __all__ = ["run"]
 
@@ -32,7 +31,7 @@ PRINTED = {  # §VIII-A, Figure 7 at 110 pages
 def run(corpora: Path, out: Path) -> Iterator[Table]:
     """All tables in the order of the paper."""
     found = [_part(source) for source in sources(corpora)]
-    counted = {name: [known(source, name) for source in found] for name in BAGS}
+    counted = {name: [known(source, name) for source in found] for name in BAG_SIGNATURES}
     yield _data(found)
     yield from _by_pages(found, counted, out)
     yield _edit(found, counted["tfidf-tags"])
@@ -64,7 +63,7 @@ def _data(found: Sequence[Source]) -> Table:
     rows = []
     for source in found:
         tags = [(len(tree), len(np.unique(tree.tag))) for tree in source.trees]
-        words = [(len(said.ids), len(said.words)) for said in map(terms.of, source.trees)]
+        words = [(len(said.ids), len(said.words)) for said in map(terms.terms_of, source.trees)]
         means = [np.mean(source.sizes) / 1000, *np.mean(tags, axis=0), *np.mean(words, axis=0)]
         rows.append([source.name, len(source.trees), len(set(source.kinds)), *(f"{mean:.1f}" for mean in means)])
     average = [f"{np.mean([float(str(row[i])) for row in rows]):.1f}" for i in range(3, 8)]
@@ -82,7 +81,7 @@ def _labels(
 ) -> tuple[int, ...]:
     rng = np.random.default_rng(seed)
     if counted is None:
-        return group([source.trees[i] for i in some], params, rng=rng).labels
+        return cluster_pages([source.trees[i] for i in some], params, rng=rng).labels
     return _grouped(counted, params, rng, some).labels
 
 
@@ -91,7 +90,7 @@ def _grouped(
 ) -> Clustering:
     counts = source.counts if some is None else source.counts[np.asarray(some)]
     params = replace(params, signature=source.signature)
-    return group_counts(counts, source.columns, BAGS[source.signature][1], params, rng=rng)
+    return cluster_counts(counts, source.columns, BAG_SIGNATURES[source.signature][1], params, rng=rng)
 
 
 def _by_pages(found: Sequence[Source], counted: dict[str, list[Known]], out: Path) -> Iterator[Table]:
@@ -106,7 +105,7 @@ def _by_pages(found: Sequence[Source], counted: dict[str, list[Known]], out: Pat
                 for repeat in range(REPEATS):
                     some = np.random.default_rng([repeat, i]).permutation(len(source.trees))[:pages].tolist()
                     kinds = [source.kinds[j] for j in some]
-                    own = counted[signature][i] if signature in BAGS else None
+                    own = counted[signature][i] if signature in BAG_SIGNATURES else None
                     labels = _labels(source, own, ClusterParams(signature=signature, most=5), some, repeat)
                     each.append((entropy(labels, kinds), majority(labels, kinds)))
                     start = time.process_time()
@@ -285,15 +284,15 @@ def _criteria(counted: dict[str, list[Known]]) -> Table:
 def _later(found: Sequence[Source], first: int = 40) -> Table:
     """§V-E: 40 answers are clustered, the others join, and answers of other sources must not."""
     rows = []
-    made = [group(source.trees[:first], rng=np.random.default_rng(0)) for source in found]
+    made = [cluster_pages(source.trees[:first], rng=np.random.default_rng(0)) for source in found]
     for slack in (0.0, 0.05, 0.1, 0.2, 0.3):
         mixed, alone, strangers = [], [], []
         for i, (source, own) in enumerate(zip(found, made, strict=True)):
-            labels = assign(own, source.trees[first:], slack)
+            labels = assign_pages(own, source.trees[first:], slack)
             fits = [j for j, label in enumerate(labels) if label is not None]
             mixed.append(entropy([labels[j] for j in fits], [source.kinds[first + j] for j in fits]))
             alone.append(labels.count(None) / len(labels))
-            other = assign(own, found[(i + 1) % len(found)].trees[:20], slack)
+            other = assign_pages(own, found[(i + 1) % len(found)].trees[:20], slack)
             strangers.append(other.count(None) / len(other))
         rows.append(
             [slack, f"{np.mean(mixed):.3f}", f"{np.mean(alone):.1%}", f"{max(alone):.1%}", f"{np.mean(strangers):.1%}"]

@@ -10,7 +10,7 @@ import json
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,12 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.papers import Table
+from upwell.content import lines
+from upwell.content import main_content as blocks
 from upwell.errors import MissingExtra
-from upwell.extract import blocks, lines, wisdom
-from upwell.extract.entropy import Entropies
-from upwell.page import terms
+from upwell.page import tokens as terms
 from upwell.page.charset import decode
 from upwell.page.tree import TagTree, read
+from upwell.papers import wisdom
+from upwell.papers.wisdom import Entropies
 
 __all__ = ["peers", "run", "truth"]
 
@@ -86,7 +88,7 @@ def _counts(found: terms.Terms) -> dict[str, int]:
 
 def _covered(trees: list[TagTree]) -> list[wisdom.Coverage]:
     """The coverage trees of the pages of a site; API where the linked page is among them."""
-    site = wisdom.learn_site(trees)
+    site = wisdom.learn_site_entropies(trees)
     return [site.coverage(tree) for tree in trees]
 
 
@@ -95,7 +97,7 @@ def _articles(corpora: Path) -> list[Page]:
     for rows in _by_site(_read_json(corpora / "news" / "labels.jsonl")).values():
         trees = [read((corpora / "news" / row["page"]).read_bytes()) for row in rows]
         for row, tree, coverage in zip(rows, trees, _covered(trees), strict=True):
-            found = lines.lines_of(tree)
+            found = lines.split_lines(tree)
             wanted = np.zeros(len(tree.chunks), dtype=bool)
             for i in np.flatnonzero(truth(found, row["article"])[0]).tolist():
                 wanted[found.first[i] : found.last[i]] = True
@@ -159,7 +161,7 @@ def _incremental(corpora: Path, out: Path) -> Table:
     steps = (5, 10, 20, 40, 80)
     rows, curves = [], {}
     for site, labels in _by_site(_read_json(corpora / "kinds" / "labels.jsonl")).items():
-        found = [_counts(terms.of(read((corpora / "kinds" / row["page"]).read_bytes()))) for row in labels]
+        found = [_counts(terms.terms_of(read((corpora / "kinds" / row["page"]).read_bytes()))) for row in labels]
         whole = Entropies()
         for counts in found:
             whole.add(counts)
@@ -239,7 +241,7 @@ def _leaves(kind: Any, shortest: int) -> Callable[[Page], list[int]]:
 
 
 def _ours(kind: str, page: Page) -> list[int]:
-    return [row for block in blocks.read_blocks(page.tree).blocks if block.type == kind for row in block.rows]
+    return [row for block in blocks.find_blocks(page.tree) if block.type == kind for row in block.rows]
 
 
 def peers(corpora: Path) -> Table:
@@ -247,16 +249,15 @@ def peers(corpora: Path) -> Table:
     rows = _read_json(corpora / "news" / "labels.jsonl")
     body = {row["page"]: (corpora / "news" / row["page"]).read_bytes() for row in rows}
     sites = {
-        site: blocks.learn_blocks(read(body[row["page"]]) for row in members)
-        for site, members in _by_site(rows).items()
+        site: blocks.learn_site(read(body[row["page"]]) for row in members) for site, members in _by_site(rows).items()
     }
     of_page = {body[row["page"]]: sites[row["site"]] for row in rows}
     methods: dict[str, Callable[[bytes], str]] = {
         "upwell, learned site, article": lambda page: _text(
-            blocks.read_blocks(read(page), of_page[page], tables=False)
+            blocks.find_blocks(read(page), of_page[page], tables=False)
         ),
-        "upwell, learned site, all blocks": lambda page: _text(blocks.read_blocks(read(page), of_page[page])),
-        "upwell, page alone, article": lambda page: _text(blocks.read_blocks(read(page), tables=False)),
+        "upwell, learned site, all blocks": lambda page: _text(blocks.find_blocks(read(page), of_page[page])),
+        "upwell, page alone, article": lambda page: _text(blocks.find_blocks(read(page), tables=False)),
         **_peer_methods(),
     }
     best = dict.fromkeys(methods, 0.0)
@@ -289,8 +290,8 @@ def peers(corpora: Path) -> Table:
     )
 
 
-def _text(found: blocks.BlockReading) -> str:
-    return "\n".join(block.text for block in found.blocks if block.type == "article")
+def _text(found: Sequence[blocks.Block]) -> str:
+    return "\n".join(block.text for block in found if block.type == "article")
 
 
 def _peer_methods() -> dict[str, Callable[[bytes], str]]:

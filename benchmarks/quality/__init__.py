@@ -1,4 +1,4 @@
-"""The quality gate: what the methods reach on the labelled corpora, and the floors below which they must not fall.
+"""Quality gate: the figures of the methods on the labelled corpora, and the floors below which they must not fall.
 
-Run with `make quality`, or `python -m benchmarks.quality forms` for one part; `floors.json` holds the floors.
+Run it with `make quality`, or one part with `python -m benchmarks.quality forms`; `floors.json` contains the floors.
 """

@@ -1,4 +1,4 @@
-"""Runs the gate: prints every figure beside its floor, fails if one is below."""
+"""Run the quality gate: print every figure with its floor, and fail if one is below it."""
 
 import json
 import sys

@@ -1,10 +1,10 @@
 """Informative blocks: article texts of the news corpus, and tables of contents of index pages that were labelled by hand.
 
-How the tables were labelled: of each of the twelve applications one answer was read by hand, link group by link group, and
-the element that holds the list of matches was named; the same element was then marked on its first four answers with at
-least three matches (`toc_labels.json`). The demo site's home page and an answer in each layout likewise (`DEMO`). Menus, sort
-links, facets, pagers, exports and footers are not marked. Anchors are counted inside and outside (Wisdom's SNC); a page
-weighs one, an application weighs one. The method was developed on these same pages: there is no held-out part.
+How the tables of contents were labelled: one answer of each of the twelve applications was read by hand, link group by link group, and
+the element that contains the list of matches was named. The same element was then marked on the first four answers with at least three
+matches (`toc_labels.json`). The home page of the demo site and one answer in each layout were labelled in the same way (`DEMO`). Menus,
+sort links, facets, pagers, exports and footers are not marked. Anchors are counted inside and outside (Wisdom's SNC); every page of an
+application, and every application, has the same weight. The method was developed on these pages: there is no held-out part.
 """
 
 import json
@@ -14,9 +14,10 @@ from urllib.request import urlopen
 import numpy as np
 
 from benchmarks.corpora import CORPORA, by_site, labels, scorer
+from upwell.content import main_content as blocks
 from upwell.demo import Switches, serve
-from upwell.extract import blocks, wisdom
 from upwell.page.tree import TagTree, read
+from upwell.papers import wisdom
 
 __all__ = ["articles", "tocs"]
 
@@ -32,20 +33,20 @@ DEMO = {
 
 
 def articles(corpus: str, alone: bool) -> dict[str, float]:
-    """Article texts: from each page alone, or with the pages of its site."""
+    """Score article texts, from each page alone or with the pages of its site."""
     rows, found = labels(corpus), []
     for pages in by_site(rows).values():
         trees = [read((CORPORA / corpus / row["page"]).read_bytes()) for row in pages]
-        site = None if alone else blocks.learn_blocks(trees)
+        site = None if alone else blocks.learn_site(trees)
         for row, tree in zip(pages, trees, strict=True):
-            known = blocks.read_blocks(tree, site).blocks
+            known = blocks.find_blocks(tree, site)
             found.append({"page": row["page"], "blocks": [{"type": b.type, "text": b.text} for b in known]})
     score = scorer("articles").score(rows, found)
     return {name: score[name] for name in ("f1", "precision", "recall")}
 
 
 def tocs(alone: bool) -> dict[str, float]:
-    """Tables of contents of index pages, by anchors."""
+    """Score tables of contents of index pages, by anchors."""
     marked: dict[str, list[str]] = json.loads(LABELS.read_text())
     sites = [_application(rows, marked) for rows in by_site(labels("kinds")).values()]
     scores = [_score(trees, wanted, alone) for trees, wanted in (*sites, _demo())]
@@ -76,12 +77,12 @@ def _demo() -> tuple[list[TagTree], dict[int, list[str]]]:
 
 
 def _score(trees: list[TagTree], wanted: dict[int, list[str]], alone: bool) -> list[float]:
-    site = None if alone else blocks.learn_blocks(trees)
+    site = None if alone else blocks.learn_site(trees)
     scores = []
     for i, paths in wanted.items():
         tree = trees[i]
         answer = [row for path in paths if (row := tree.row_at(path)) is not None]
         assert len(answer) == len(paths), "a label points to nothing"
-        found = [row for b in blocks.read_blocks(tree, site).blocks if b.type == "toc" for row in b.rows]
+        found = [row for b in blocks.find_blocks(tree, site) if b.type == "toc" for row in b.rows]
         scores.append(wisdom.score_by_anchors(tree, answer, found))
     return [float(value) for value in np.mean(scores, axis=0)]

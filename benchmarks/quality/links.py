@@ -1,4 +1,4 @@
-"""Pagers (as people call next, and as a harvest follows them), totals, roles of URL arguments, second-level URLs and empty answers."""
+"""Pagers (as labelled, and as a harvest follows them), totals, roles of URL arguments, second-level URLs and empty answers."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,10 +9,10 @@ import numpy as np
 
 from benchmarks.corpora import CORPORA, labels, scorer
 from benchmarks.papers.entity import Source, sources, wrongly_dropped
-from upwell.answers import empty as empty_answers
+from upwell.answers import kind as empty_answers
+from upwell.answers.argument_roles import learn_roles
 from upwell.answers.facets import urls_to_fetch
 from upwell.answers.next_page import next_link_url, next_page
-from upwell.answers.roles import learn_roles
 from upwell.answers.totals import read_totals
 from upwell.demo import Switches, serve
 from upwell.page.tree import TagTree, read
@@ -44,7 +44,7 @@ WORDS = (
 
 
 def pagers(corpus: str, next_url: Callable[[TagTree, str], str | None] = next_link_url) -> dict[str, float]:
-    """Next links against those that people (pagers) or the application itself (kinds) marked."""
+    """Score next links against labels by people (`pagers`) or by the application itself (`kinds`)."""
     rows, found = labels(corpus), []
     for row in rows:
         tree = read((CORPORA / corpus / row["page"]).read_bytes(), url=row.get("url") or "")
@@ -54,7 +54,7 @@ def pagers(corpus: str, next_url: Callable[[TagTree, str], str | None] = next_li
 
 
 def harvested_pagers() -> dict[str, float]:
-    """The next pages that a harvest asks for, where a plain GET does; forms are left out, because the labels are URLs."""
+    """Score the next pages that a harvest requests with a plain GET; forms are left out, because the labels are URLs."""
     return pagers("kinds", _harvested_url)
 
 
@@ -64,7 +64,7 @@ def _harvested_url(tree: TagTree, query: str) -> str | None:
 
 
 def totals(corpus: str) -> dict[str, float]:
-    """The total that an answer says, where it is labelled."""
+    """Score stated totals of answers with a label."""
     rows = [row for row in labels(corpus) if row["kind"] == "multi" and row["total"] is not None]
     right = 0
     for row in rows:
@@ -74,7 +74,7 @@ def totals(corpus: str) -> dict[str, float]:
 
 
 def roles(few: int = 0) -> dict[str, float]:
-    """Irrelevant arguments, and URLs that are rightly kept or dropped, on the applications and the demo site; `few`: learned from so many answers."""
+    """Score irrelevant arguments, and URLs correctly kept or dropped, on the applications and the demo site; `few`: number of answers to learn from."""
     right = wrong = missed = named = known = 0
     found = kept = lost = 0
     for source in (*sources(CORPORA), _demo()):
@@ -102,7 +102,7 @@ def roles(few: int = 0) -> dict[str, float]:
 
 
 def _demo() -> Source:
-    """Answers of the demo site, their pages and facets, as a harvest would meet them."""
+    """Return answers of the demo site, their pages and facets, as in a harvest."""
     rows: list[dict[str, Any]] = []
     trees: list[TagTree] = []
     with serve(Switches()) as site:
@@ -121,7 +121,7 @@ def _demo() -> Source:
 
 
 def empty(seeds: Sequence[int] = (0, 1, 2)) -> dict[str, float]:
-    """ "Non-empty" with three background pages and no status, each page judged alone."""
+    """Score "non-empty" with three background pages and no status codes, each page on its own."""
     rows, found = [], []
     for source in sources(CORPORA):
         nonsense = [i for i, row in enumerate(source.rows) if row["source"] == "nonsense"]
@@ -130,7 +130,7 @@ def empty(seeds: Sequence[int] = (0, 1, 2)) -> dict[str, float]:
             model = empty_answers.learn_empty([(source.trees[i], source.queries[i]) for i in sorted(chosen)])
             for i, row in enumerate(source.rows):
                 if i not in chosen:
-                    said = empty_answers.judge(model, source.trees[i], source.queries[i]).kind
+                    said = empty_answers.judge_answer(model, source.trees[i], source.queries[i]).kind
                     kind = {"matches": "multi", "none": "none"}.get(said, "error")
                     name = f"{seed}/{row['page']}"
                     rows.append({**row, "page": name})

@@ -1,11 +1,11 @@
-"""Pairs of tables with partly the same things: which rows are the same, which columns mean the same; no labels are seen."""
+"""Pairs of tables with common entities: which rows and which columns correspond. Labels are not used."""
 
 import json
 
 from benchmarks.corpora import CORPORA, scorer
-from upwell.together.columns import align_two
-from upwell.together.match import match
-from upwell.together.tables import read_table
+from upwell.combine.align import align_two
+from upwell.combine.match import match
+from upwell.combine.source_table import read_table
 
 __all__ = ["PAIRS", "matches"]
 
@@ -15,7 +15,7 @@ PAIRS = (
 
 
 def matches(name: str) -> dict[str, float]:
-    """F1 of the matched rows, and the share of the columns that are aligned right."""
+    """Return the F1 of the matched rows, and the share of correctly aligned columns."""
     folder = CORPORA / "matches" / name
     a, b = read_table(folder / "a.jsonl"), read_table(folder / "b.jsonl")
     truth = [json.loads(line) for line in (folder / "matches.jsonl").read_text(encoding="utf-8").splitlines()]

@@ -1,4 +1,4 @@
-"""One function a corpus: figures by name, higher is better. Learning sees the pages of one site together, never the labels."""
+"""One function per corpus: figures by name, higher is better. Learning uses the pages of one site together, never the labels."""
 
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -11,15 +11,15 @@ from benchmarks.corpora import CORPORA, by_site, labels, scorer
 from benchmarks.ground.measure import measure
 from benchmarks.ground.report import figures
 from benchmarks.ground.settings import GATE
-from benchmarks.papers import queries as bench
+from benchmarks.papers import yuan as bench
 from benchmarks.quality import blocks, entities, links, matches
 from benchmarks.quality.naive_tree import differences
-from upwell.answers import clusters
+from upwell.answers.answer import Answer
+from upwell.discover import forms as site_forms
 from upwell.page.charset import decode
 from upwell.page.tree import read
-from upwell.queries.select import Selection
-from upwell.queries.snapshot import sample
-from upwell.site import forms as site_forms
+from upwell.papers import thor as clusters
+from upwell.papers.yuan import Selection, sample_words
 from upwell.source.apply import apply
 from upwell.source.learn import learn_source
 
@@ -27,7 +27,7 @@ __all__ = ["MEASURES"]
 
 
 def columns() -> dict[str, float]:
-    """The share of real pages whose columns equal a naive tree walk, row by row."""
+    """Return the share of real pages whose columns equal those of a naive tree walk, row by row."""
     pages = sorted(str(path.relative_to(CORPORA)) for path in (CORPORA / "answers").rglob("*.html"))
     with ProcessPoolExecutor(2) as pool:
         equal = list(pool.map(_equal, pages, chunksize=20))
@@ -40,7 +40,7 @@ def _equal(page: str) -> bool:
 
 
 def forms() -> dict[str, float]:
-    """Search forms against other forms, and the field that takes the query."""
+    """Score search forms against other forms, and the field that takes the query."""
     rows = labels("forms")
     found = []
     for row in rows:
@@ -52,14 +52,14 @@ def forms() -> dict[str, float]:
 
 
 def records(corpus: str, links: bool = False) -> dict[str, float]:
-    """Records cut out of answers, against those that people labelled; `links` where the labels have the targets of links.
+    """Score records of answers against labelled records; `links`: the labels contain the targets of links.
 
-    `f1_each` leaves out sites that label groups: at most two records a page, of up to 290 names (two sites of wien).
+    `f1_each` leaves out sites that label groups: at most two records per page, with up to 290 names (two sites of wien).
     """
     sites = list(by_site(labels(corpus)).values())
     with ProcessPoolExecutor(2) as pool:
         found = list(pool.map(partial(_records, corpus, links), sites))
-        some = [  # a page of a thousand records takes the scorer seconds: pages are spread over the processes
+        some = [  # the scorer needs seconds for a page of a thousand records: pages are distributed over the processes
             (rows[i : i + 10], pages[i : i + 10], _grouped(rows))
             for rows, pages in zip(sites, found, strict=True)
             for i in range(0, len(rows), 10)
@@ -92,7 +92,7 @@ def _grouped(rows: list[dict[str, Any]]) -> bool:
 
 def _records(corpus: str, links: bool, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     trees = [read((CORPORA / corpus / row["page"]).read_bytes(), url=row.get("url") or "") for row in rows]
-    model = learn_source(trees, queries=[row.get("query") or "" for row in rows])
+    model = learn_source([Answer(tree, row.get("query") or "") for row, tree in zip(rows, trees, strict=True)])
     found = []
     for row, tree in zip(rows, trees, strict=True):
         matches = apply(model, tree).records
@@ -102,7 +102,7 @@ def _records(corpus: str, links: bool, rows: list[dict[str, Any]]) -> list[dict[
 
 
 def kinds(corpus: str) -> dict[str, float]:
-    """Answers grouped by template (1 − entropy), named by kind, and told apart into those with records and those without."""
+    """Score answers grouped by template (1 − entropy), their kinds, and the distinction between answers with and without records."""
     rows = labels(corpus)
     with ProcessPoolExecutor(2) as pool:
         found = [page for pages in pool.map(partial(_kinds, corpus), by_site(rows).values()) for page in pages]
@@ -118,8 +118,8 @@ def kinds(corpus: str) -> dict[str, float]:
 
 def _kinds(corpus: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     trees = [read((CORPORA / corpus / row["page"]).read_bytes(), url=row.get("url") or "") for row in rows]
-    grouped = clusters.group(trees, rng=np.random.default_rng(0)).labels
-    model = learn_source(trees, queries=[row.get("query") or "" for row in rows])
+    grouped = clusters.cluster_pages(trees, rng=np.random.default_rng(0)).labels
+    model = learn_source([Answer(tree, row.get("query") or "") for row, tree in zip(rows, trees, strict=True)])
     return [
         {
             "page": row["page"],
@@ -131,13 +131,13 @@ def _kinds(corpus: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def queries() -> dict[str, float]:
-    """Our dictionary on 3,000 newsgroup posts, k = 50: hit rate after 150 queries, and one over the overlap rate at 75 %."""
+    """Score our dictionary on 3,000 newsgroup posts, k = 50: hit rate after 150 queries, and the reciprocal of the overlap rate at 75 %."""
     texts = bench._texts(CORPORA / "texts" / "newsgroups20.jsonl.gz")
     runs = []
     for seed in range(3):
         rng = np.random.default_rng(seed)
-        words = sample(bench._part(texts, rng), "optimal", bench.WORDS, rng)
-        runs.append(bench._issue(words, "overflow", Selection(limit=50), seed))
+        words = sample_words(bench._part(texts, rng), "optimal", bench.WORDS, rng)
+        runs.append(bench._issue(words, "overflow", Selection(result_cap=50), seed))
     return {
         "hit": float(np.mean([run.hit[-1] for run in runs])),
         "fresh_at_75": float(np.mean([1 / (run.overlap_at(0.75) or np.inf) for run in runs])),
@@ -145,7 +145,7 @@ def queries() -> dict[str, float]:
 
 
 def ground() -> dict[str, float]:
-    """A part of the proving ground: requests of the oracle ÷ ours to 95 %, and how often statements hold."""
+    """Score a part of the simulated sources: requests of the oracle ÷ ours to 95 %, and how often statements hold."""
     tasks = [(name, setting, 0, 1000, True) for name in ("things", "cities", "products") for setting in GATE]
     with ProcessPoolExecutor(2) as pool:
         rows = list(pool.map(measure, tasks))

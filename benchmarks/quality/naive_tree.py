@@ -1,18 +1,18 @@
-"""A tree walk as plain as can be: the reference that the columns are compared with (also by the quality gate)."""
+"""Naive tree walk: the reference for the columns of a page (also used by the quality gate)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from upwell.page.spots import UNSEEN
-from upwell.page.style_rules import StyleRules, style_rules
+from upwell.page.path_signatures import UNSEEN
 from upwell.page.tree import TagTree
+from upwell.page.visibility import StyleRules, style_rules
 
 
 @dataclass
 class Node:
-    """One element with all that the columns claim about it."""
+    """One element with all values that the columns contain for it."""
 
     name: str
     depth: int
@@ -25,7 +25,9 @@ class Node:
 
 
 def walk(html: str) -> list[Node]:
-    """All elements of a page in document order, each worked out on its own way down; what style sheets hide, unless that is most of it."""
+    """Return all elements of a page in document order, each computed independently; texts hidden by style sheets are left out, unless that
+    is most of the text.
+    """
     bare = _walk(html, None)
     sheets = LexborHTMLParser(html.encode("utf-8", "replace")).css("style")
     rules = style_rules((sheet.text(deep=True), sheet.attributes.get("media")) for sheet in sheets)
@@ -84,7 +86,7 @@ def is_hidden(node: LexborNode, rules: StyleRules | None = None) -> bool:
 
 
 def visible_words(node: LexborNode, rules: StyleRules | None = None) -> list[str]:
-    """The words of an element that is not hidden itself, in document order."""
+    """Return the words of a visible element, in document order."""
     words: list[str] = []
     stack = [node]
     while stack:
@@ -97,7 +99,7 @@ def visible_words(node: LexborNode, rules: StyleRules | None = None) -> list[str
 
 
 def differences(tree: TagTree, html: str) -> list[str]:
-    """Where the columns and the naive walk disagree; empty when all is well."""
+    """Return the differences between the columns and the naive walk; empty if there are none."""
     nodes = walk(html)
     wrong: list[str] = []
     if len(nodes) != len(tree):

@@ -1,1 +1,3 @@
-"""Reliability, measured: whole applications harvested (`zoo`), kills (`kill`), server faults (`faults`), many sites at once (`load`)."""
+"""Reliability benchmarks: harvests of real applications (`zoo`), kills (`kill`), server faults (`faults`), many concurrent sites (`load`,
+`many`), clusters (`cluster`), memory (`memory`).
+"""

@@ -1,6 +1,6 @@
-"""One table: load held, faults survived, kills survived, hostile cases tried: `python -m benchmarks.reliability [--quick]`.
+"""Print one table of load, faults, kills and hostile cases: `python -m benchmarks.reliability [--quick]`.
 
-Hostile cases are those of `tests/hostile`: real servers and real Chromium, and what reached the servers is what counts.
+Hostile cases are those of `tests/hostile`: real servers and real Chromium; the requests that reached the servers are counted.
 """
 
 import argparse
@@ -13,17 +13,17 @@ from pathlib import Path
 from benchmarks.papers import Table
 from benchmarks.reliability import faults, kill
 from upwell import api
+from upwell.choose.plan import Plan
 from upwell.demo import Switches, serve
 from upwell.demo.switches import FAULTS
 from upwell.errors import UpwellError
-from upwell.harvest.plan import Plan
 from upwell.net.fetch import Manners
 
-MAX_LOSS_POINTS = 1.0  # of true coverage that a fault may cost to count as survived
+MAX_LOSS_POINTS = 1.0  # largest loss of true coverage, in percentage points, for a fault to count as survived
 
 
 def main() -> None:
-    """Prints the table; ends with 1 if something was lost."""
+    """Print the table; exit with 1 if something was lost."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="smaller numbers, for a look")
     quick = parser.parse_args().quick
@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def _load(sites: int) -> list[str]:
-    """Demo sites harvested at once; held are those that end with a table."""
+    """Harvest demo sites concurrently; count those that end with a table."""
     running = [serve() for _ in range(sites)]
     urls = [site.__enter__().url for site in running]
     try:
@@ -49,7 +49,7 @@ def _load(sites: int) -> list[str]:
 
 
 def _faults(budget: int) -> list[str]:
-    """Faults of a server on one answer in twenty; survived is what costs at most a point of true coverage."""
+    """Inject faults into one answer in twenty; a fault is survived if it costs at most one point of true coverage."""
     undisturbed, _ = faults.coverage("", budget)
     more = round(budget * (1 + 3 * faults.FAULT_RATE))
     lost = [fault for fault in FAULTS if 100 * (undisturbed - faults.coverage(fault, more)[0]) > MAX_LOSS_POINTS]
@@ -57,13 +57,13 @@ def _faults(budget: int) -> list[str]:
 
 
 def _kills(kills: int) -> list[str]:
-    """Kills at random moments; the records must be those of an undisturbed harvest."""
-    figures = kill.run(kills, Switches(limit=100, page_size=100), 300)
+    """Kill harvests at random moments; the records must equal those of an undisturbed harvest."""
+    figures = kill.run(kills, Switches(result_cap=100, page_size=100), 300)
     return ["kills", str(figures["kills"]), str(figures["kills"]), "0 records" if figures["same"] else "records"]
 
 
 def _hostile() -> list[list[str]]:
-    """The hostile cases by file."""
+    """Run the hostile cases by file."""
     rows = []
     for path in sorted(Path("tests/hostile").glob("test_*.py")):
         with tempfile.NamedTemporaryFile(suffix=".xml") as report:

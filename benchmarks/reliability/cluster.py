@@ -1,9 +1,9 @@
-"""Harvests on a cluster that is disturbed: `python -m benchmarks.reliability.cluster [NAME…] [--sites 60] [--budget 25] [--rate 2]`.
+"""Harvests on a disturbed cluster: `python -m benchmarks.reliability.cluster [NAME…] [--sites 60] [--budget 25] [--rate 2]`.
 
-Two Ray nodes and a PostgreSQL server run as processes of this machine; the sites are small ones in another process, which keeps a list of what
-was asked and when. Each disturbance (below) comes in the middle of a harvest of all sites. Its tables are compared, row for row, with those of
-an undisturbed harvest, and the requests at the sites with those of that harvest: none but those in flight may come twice, and none sooner than
-the rate allows.
+Two Ray nodes and a PostgreSQL server run as processes on this machine. The sites are small sites in another process, which logs the
+requests with their times. Each disturbance (below) happens in the middle of a harvest of all sites. The resulting tables are compared row
+by row with those of an undisturbed harvest, and so are the requests at the sites: only requests in flight may be sent twice, and none
+earlier than the rate allows.
 """
 
 import argparse
@@ -26,30 +26,28 @@ from urllib.parse import urlsplit
 from benchmarks.reliability.cluster_sites import Asked, ClusterSites
 from benchmarks.reliability.postgres_server import PostgresServer
 from benchmarks.reliability.ray_nodes import RayNodes
-from upwell.store.parquet import read_values
+from upwell.table.parquet import read_values
 
 ROOT = Path(__file__).parents[2]
-GRACE_SECONDS = (
-    0.05  # that the sites' process may see a request late on a busy machine, which makes the next seem early
-)
-TIMELESS = ("_fetched", "_page")  # columns that say when a record came, and of which archived page
+GRACE_SECONDS = 0.05  # seconds by which the process of the sites may note a request late on a busy machine, so that the next seems early
+TIMELESS = ("_fetched", "_page")  # columns with the time of a record, and its archived page
 
 
 @dataclass
 class Run:
-    """What came of one harvest of all sites."""
+    """Results of one harvest of all sites."""
 
-    rows: dict[str, list[str]]  # by table; each as JSON, without the port of the sites
+    rows: dict[str, list[str]]  # by table; each row as JSON, without the port of the sites
     asked: dict[str, int]  # by host and path
     closest: float  # seconds between two requests to one host
-    early: int  # requests that came sooner than the rate allows
+    early: int  # requests sent earlier than the rate allows
     seconds: float
-    code: int  # of the command; 3 where a site could not be harvested
+    code: int  # exit code of the command; 3 if a site could not be harvested
 
 
 @dataclass
 class Cluster:
-    """Everything that a harvest needs, and what can be disturbed."""
+    """Everything that a harvest needs, and the disturbances."""
 
     sites: ClusterSites
     postgres: PostgresServer
@@ -57,11 +55,11 @@ class Cluster:
     folder: Path
     budget: int
     rate: float
-    name: str = ""  # of the harvest at hand
+    name: str = ""  # of the current harvest
     process: "subprocess.Popen[bytes] | None" = None
 
     def start(self) -> None:
-        """Starts the command of the harvest at hand, or starts it again."""
+        """Start the command of the current harvest, or start it again."""
         out = self.folder / self.name
         out.mkdir(exist_ok=True)
         (self.folder / "sites.txt").write_text("\n".join(self.sites.urls) + "\n")
@@ -74,30 +72,30 @@ class Cluster:
             self.process = subprocess.Popen(command, env=self.nodes.environment, stdout=said, stderr=said)
 
     def wait(self) -> int:
-        """Waits for the command; its exit code."""
+        """Wait for the command and return its exit code."""
         assert self.process is not None
         return self.process.wait()
 
 
 def kill_node(cluster: Cluster) -> None:
-    """A node is killed -9 with all its processes."""
+    """Kill a node (SIGKILL) with all its processes."""
     cluster.nodes.kill(1)
 
 
 def restart_postgres(cluster: Cluster) -> None:
-    """PostgreSQL stops as in a crash, and starts again."""
+    """Stop PostgreSQL as in a crash, and start it again."""
     cluster.postgres.stop("immediate")
     time.sleep(3)
     cluster.postgres.start()
 
 
 def refuse(cluster: Cluster) -> None:
-    """The network refuses all connections for 20 seconds."""
+    """Refuse all network connections for 20 seconds."""
     cluster.sites.refuse(20)
 
 
 def kill_driver(cluster: Cluster) -> None:
-    """The command is killed -9, and started again."""
+    """Kill the command (SIGKILL) and start it again."""
     assert cluster.process is not None
     cluster.process.send_signal(signal.SIGKILL)
     cluster.process.wait()
@@ -109,12 +107,12 @@ HARVESTS: dict[str, Callable[[Cluster], None] | None] = {
     "driver killed": kill_driver,
     "postgres restarted": restart_postgres,
     "network refusing": refuse,
-    "node killed": kill_node,  # the last, because it does not come back
+    "node killed": kill_node,  # the last one, because the node does not come back
 }
 
 
 def run(cluster: Cluster, name: str, disturb: Callable[[Cluster], None] | None, after: int) -> Run:
-    """Harvests all sites anew; the disturbance comes after so many requests."""
+    """Harvest all sites anew, with a disturbance after a number of requests."""
     cluster.name = name
     cluster.sites.log()
     started = time.monotonic()
@@ -143,7 +141,7 @@ def run(cluster: Cluster, name: str, disturb: Callable[[Cluster], None] | None, 
 
 
 def rows_of(out: Path, port: int) -> dict[str, list[str]]:
-    """The rows of all tables, by table; the port of the sites is another each time."""
+    """Return the rows of all tables, by table; the port of the sites differs between runs and is removed."""
     rows = {}
     for table in sorted(out.glob("*/records*.parquet")):
         found = ({name: value for name, value in row.items() if name not in TIMELESS} for row in read_values(table))
@@ -153,7 +151,7 @@ def rows_of(out: Path, port: int) -> dict[str, list[str]]:
 
 
 def spacing(log: list[Asked], gap: float) -> tuple[float, int]:
-    """The least seconds between two requests to one host, and how many came sooner than they may."""
+    """Return the shortest interval between two requests to one host, and the number of requests that were too early."""
     times: dict[str, list[float]] = {}
     for when, host, _ in sorted(log):
         times.setdefault(host, []).append(when)
@@ -162,7 +160,7 @@ def spacing(log: list[Asked], gap: float) -> tuple[float, int]:
 
 
 def figures(name: str, found: Run, expected: Run) -> dict[str, Any]:
-    """A harvest beside the undisturbed one."""
+    """Compare a harvest with the undisturbed one."""
     asked, wanted = Counter(found.asked), Counter(expected.asked)
     again = asked - wanted
     by_host = Counter(request.partition(" ")[0] for request in again.elements())
@@ -184,12 +182,12 @@ def figures(name: str, found: Run, expected: Run) -> dict[str, Any]:
 
 
 def is_good(figure: dict[str, Any]) -> bool:
-    """Whether the bars hold: the same rows, at most the request in flight of each host sent twice, no request too early."""
+    """Return True if the rows are the same, at most the request in flight of each host was sent twice, and no request was too early."""
     return bool(figure["same"]) and figure["most for one host"] <= 1 and not figure["early"]
 
 
 def main() -> None:
-    """Prints a line for each harvest; exits with 1 where a bar is missed."""
+    """Print a line for each harvest; exit with 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help=f"which of: {', '.join(HARVESTS)}; all where none is named")
     parser.add_argument("--sites", type=int, default=60)

@@ -1,7 +1,7 @@
-"""Small demo sites in one process, each on an address of its own in 127.0.0.0/8, that keep a list of what was asked and can refuse connections.
+"""Small demo sites in one process, each on its own address in 127.0.0.0/8, which log requests and can refuse connections.
 
-Commands come on the standard input, a line each, and are answered by a line of JSON: `log` (what came since the last `log`), `count` (how many
-so far), `refuse SECONDS`. The process ends with its input.
+Commands are read from standard input, one per line, and answered with a line of JSON: `log` (requests since the last `log`), `count`
+(number of requests so far), `refuse SECONDS`. The process ends with its input.
 """
 
 import asyncio
@@ -18,9 +18,8 @@ from aiohttp import web
 
 from benchmarks.reliability.hosts import arrival
 from upwell.demo.cities import all_cities
-from upwell.demo.pages import LAYOUTS
 from upwell.demo.site import application
-from upwell.demo.switches import Switches
+from upwell.demo.switches import LAYOUTS, Switches
 
 __all__ = ["Asked", "ClusterSites"]
 
@@ -30,7 +29,7 @@ SIZES = range(80, 600)  # cities of a site
 
 
 class ClusterSites:
-    """The sites while they are up."""
+    """The running sites."""
 
     def __init__(self, count: int) -> None:
         self._process = subprocess.Popen(
@@ -50,15 +49,15 @@ class ClusterSites:
         self._process.communicate(timeout=60)
 
     def log(self) -> list[Asked]:
-        """What was asked since the last time."""
+        """Return the requests since the last call."""
         return [(when, host, path) for when, host, path in self._command("log")]
 
     def count(self) -> int:
-        """How many requests are in the log."""
+        """Return the number of requests in the log."""
         return int(self._command("count"))
 
     def refuse(self, seconds: float) -> None:
-        """Has all sites refuse connections for a while."""
+        """Make all sites refuse connections for a while."""
         self._command(f"refuse {seconds}")
 
     def _command(self, line: str) -> Any:
@@ -79,7 +78,7 @@ class _Server:
         self.listening: list[web.BaseSite] = []
 
     async def start(self, count: int) -> list[str]:
-        """Starts the sites: each has another country, or another layout."""
+        """Start the sites, each with another country or another layout."""
         sizes = Counter(city.country_code for city in all_cities())
         countries = sorted(code for code, size in sizes.items() if size in SIZES)
         port = 0
@@ -99,7 +98,7 @@ class _Server:
             await self.listening[-1].start()
 
     async def refuse(self, seconds: float) -> None:
-        """Closes all sockets, and opens them again later; an answer that is being given is given."""
+        """Close all sockets and reopen them later; answers in progress are completed."""
         for site in self.listening:
             await site.stop()
         self.listening.clear()
@@ -111,7 +110,9 @@ class _Server:
         await self.listen()
 
     def _application(self, switches: Switches) -> web.Application:
-        answers: dict[str, tuple[bytes, int, str, str | None]] = {}  # so that the machine's time goes to the harvests
+        answers: dict[
+            str, tuple[bytes, int, str, str | None]
+        ] = {}  # so that most of the machine's time is available to the harvests
 
         @web.middleware
         async def note(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -119,7 +120,7 @@ class _Server:
                 (arrival(request.get_extra_info("socket")), request.host.partition(":")[0], request.path_qs)
             )
             if request.path_qs not in answers:
-                made = await handler(request)  # a redirect is raised
+                made = await handler(request)  # a redirect is raised as an exception
                 if not isinstance(made, web.Response) or not isinstance(made.body, bytes):
                     return made
                 answers[request.path_qs] = (made.body, made.status, made.content_type, made.charset)

@@ -1,6 +1,7 @@
-"""Many demo sites in one process, each on an address of its own in 127.0.0.0/8, in all layouts: what `many` harvests.
+"""Many demo sites in one process, each on its own address in 127.0.0.0/8, in all layouts; harvested by `many`.
 
-An answer is rendered once for all hosts of a layout, so that the machine's time goes to the harvest. When each request came is kept by host.
+An answer is rendered once for all hosts of a layout, so that most of the machine's time is available to the harvest. The times of
+requests are logged by host.
 """
 
 import argparse
@@ -21,42 +22,41 @@ from tempfile import TemporaryDirectory
 
 from aiohttp import web
 
-from upwell.demo.pages import LAYOUTS
 from upwell.demo.site import application
-from upwell.demo.switches import Switches
+from upwell.demo.switches import LAYOUTS, Switches
 
 __all__ = ["Hosts", "arrival", "serving"]
 
-LAST_DATA_RECEIVED = 52  # where struct tcp_info of Linux says how many milliseconds ago
-MARK = b"\x00origin\x00"  # stands for the host's own address in an answer that is kept
+LAST_DATA_RECEIVED = 52  # position of the field with the milliseconds since the last data in struct tcp_info of Linux
+MARK = b"\x00origin\x00"  # placeholder for the host's own address in a cached answer
 
 
 def addresses(count: int) -> list[str]:
-    """So many addresses of this machine, each another host."""
+    """Return a number of addresses of this machine, each a different host."""
     return [f"127.{10 + i // 62500}.{i // 250 % 250}.{1 + i % 250}" for i in range(count)]
 
 
 @dataclass
 class Hosts:
-    """The running sites: their addresses, and, once they have ended, when each was asked."""
+    """The running sites: their addresses, and after their end the times of their requests."""
 
     urls: list[str]
-    times: dict[str, list[float]] = field(default_factory=dict)  # host → seconds, rising
+    times: dict[str, list[float]] = field(default_factory=dict)  # host → seconds, ascending
 
     @property
     def requests(self) -> int:
-        """How many requests came in all."""
+        """Return the total number of requests."""
         return sum(map(len, self.times.values()))
 
     @property
     def gaps(self) -> list[float]:
-        """Seconds between requests to one host."""
+        """Return the intervals between requests to one host, in seconds."""
         return [after - before for times in self.times.values() for before, after in pairwise(sorted(times))]
 
 
 @contextmanager
 def serving(count: int) -> Iterator[Hosts]:
-    """Serves so many sites in another process."""
+    """Serve a number of sites in another process."""
     with TemporaryDirectory() as folder:
         log = Path(folder) / "times.json"
         command = [sys.executable, "-m", "benchmarks.reliability.hosts", str(count), str(log)]
@@ -72,7 +72,7 @@ def serving(count: int) -> Iterator[Hosts]:
 
 
 def arrival(connection: socket.socket) -> float:
-    """When the last data of a connection came, as the kernel knows it: this process may have been busy with another one."""
+    """Return the time at which the last data of a connection arrived according to the kernel, because this process may have been busy."""
     about = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
     (milliseconds,) = struct.unpack_from("I", about, LAST_DATA_RECEIVED)
     return time.monotonic() - int(milliseconds) / 1000
@@ -81,7 +81,7 @@ def arrival(connection: socket.socket) -> float:
 def _noting(
     times: dict[str, list[float]], answers: dict[str, web.Response]
 ) -> Callable[..., Awaitable[web.StreamResponse]]:
-    """A middleware that keeps when requests came, and what was answered to the first of its kind."""
+    """Create a middleware that logs the times of requests and caches the first answer of each kind."""
 
     @web.middleware
     async def note(
@@ -92,7 +92,7 @@ def _noting(
         if request.method != "GET":
             return await handler(request)
         if request.path_qs not in answers:
-            made = await handler(request)  # a redirect is raised, and made anew each time
+            made = await handler(request)  # a redirect is raised as an exception, and created anew each time
             if not isinstance(made, web.Response) or not isinstance(made.body, bytes):
                 return made
             answers[request.path_qs] = web.Response(

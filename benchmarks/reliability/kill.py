@@ -1,7 +1,8 @@
-"""Kills a harvest again and again and starts it again: `python -m benchmarks.reliability.kill [--kills 50] [--limit N] [--page-size N] [--budget N]`.
+"""Kill a harvest repeatedly and start it again: `python -m benchmarks.reliability.kill [--kills 50] [--result-cap N] [--page-size N] [--budget
+N]`.
 
-The demo site lists the requests that it gets. An undisturbed harvest of it is compared with one that is killed (SIGKILL) at random moments and
-started again by the same command: the keys of the records must be the same, and no request may come twice except those in flight at a kill.
+The demo site logs its requests. An undisturbed harvest is compared with one that is killed (SIGKILL) at random moments and started again
+with the same command: the keys of the records must be the same, and only requests in flight at a kill may be sent twice.
 """
 
 import argparse
@@ -17,26 +18,26 @@ from collections import Counter
 from pathlib import Path
 
 from upwell.demo import Running, Switches, serve
-from upwell.store.records import read_keys
+from upwell.table.writers import read_keys
 
-MAX_IN_FLIGHT = 1  # a source gets one request at a time
+MAX_IN_FLIGHT = 1  # a source has one request at a time
 
 
 def command(site: Running, out: Path, budget: int) -> list[str]:
-    """The command line of a harvest of the demo site."""
+    """Return the command line of a harvest of the demo site."""
     return [
         sys.executable, "-m", "upwell.cli", "harvest", site.url, "-o", str(out), "--rate", "0", "--budget", str(budget), "--json",
     ]  # fmt: skip
 
 
 def ids(folder: Path) -> set[str]:
-    """The cities of a harvest by their numbers, because their addresses have the port of the site in them."""
+    """Return the city numbers of a harvest, because their URLs contain the port of the site."""
     (table,) = folder.rglob("records.parquet")
     return {key.partition("?")[0].rsplit("/", 1)[-1] for key in read_keys(table)}
 
 
 def run(kills: int, switches: Switches, budget: int, seed: int = 0) -> dict[str, object]:
-    """Harvests once undisturbed and once with kills; returns the figures of both."""
+    """Harvest once undisturbed and once with kills; return the figures of both."""
     rng = random.Random(seed)
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     with tempfile.TemporaryDirectory() as scratch:
@@ -81,11 +82,11 @@ def run(kills: int, switches: Switches, budget: int, seed: int = 0) -> dict[str,
 
 
 def main() -> None:
-    """Prints the figures; exits with 1 if records differ or too many requests came twice."""
+    """Print the figures; exit with 1 if records differ or too many requests were sent twice."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument(
-        "--limit",
+        "--result-cap",
         type=int,
         default=40_000,
         help="the result cap; the default is more than the site has, so that the harvest ends by itself",
@@ -93,7 +94,7 @@ def main() -> None:
     parser.add_argument("--page-size", type=int, default=100)
     parser.add_argument("--budget", type=int, default=5000)
     options = parser.parse_args()
-    figures = run(options.kills, Switches(limit=options.limit, page_size=options.page_size), options.budget)
+    figures = run(options.kills, Switches(result_cap=options.result_cap, page_size=options.page_size), options.budget)
     print(json.dumps(figures))
     sys.exit(0 if figures["same"] and int(str(figures["sent twice"])) <= int(str(figures["allowed"])) else 1)
 

@@ -1,6 +1,6 @@
-"""Harvests many demo sites at once and measures memory over time: `python -m benchmarks.reliability.load [--sites 100] [--budget 120]`.
+"""Harvest many demo sites concurrently and measure memory over time: `python -m benchmarks.reliability.load [--sites 100] [--budget 120]`.
 
-The sites run in another process, so that only the harvests' memory is counted.
+The sites run in another process, so that only the memory of the harvests is counted.
 """
 
 import argparse
@@ -12,26 +12,26 @@ import time
 from pathlib import Path
 
 from upwell import api
+from upwell.choose.plan import Plan
 from upwell.demo import serve
-from upwell.harvest.plan import Plan
 from upwell.net.fetch import Manners
 
 
 def serve_sites(count: int, ready: "multiprocessing.Queue[list[str]]", done: "multiprocessing.Event") -> None:  # type: ignore[valid-type] # Event is a function
-    """Starts so many demo sites, tells their addresses, and waits for the end."""
+    """Start a number of demo sites, send their URLs, and wait for the end."""
     running = [serve() for _ in range(count)]
     ready.put([site.__enter__().url for site in running])
     done.wait()  # type: ignore[attr-defined] # as above
 
 
 def memory() -> float:
-    """Resident megabytes of this process."""
+    """Return the resident memory of this process in megabytes."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def main() -> None:
-    """Prints requests, records, and the memory at five moments."""
+    """Print requests, records, and the memory at five moments."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sites", type=int, default=100)
     parser.add_argument("--budget", type=int, default=120)

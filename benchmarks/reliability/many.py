@@ -1,7 +1,9 @@
-"""A thousand sites by one command: `python -m benchmarks.reliability.many [--sites 1000] [--budget 30] [--rate 2] [--open-files 0]`.
+"""Harvest a thousand sites with one command: `python -m benchmarks.reliability.many [--sites 1000] [--budget 30] [--rate 2] [--open-files
+0]`.
 
-The sites are demo sites in all layouts, each on an address of its own in 127.0.0.0/8, served by one other process. Printed are how many ended,
-how close two requests to one host came at the server, CPU seconds a request beside those of sites one after the other, and memory.
+The sites are demo sites in all layouts, each on its own address in 127.0.0.0/8, served by one other process. Prints the number of sites
+that ended, the shortest interval between two requests to a host at the server, CPU seconds per request relative to sequential harvests,
+and memory.
 """
 
 import argparse
@@ -19,22 +21,22 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.reliability.hosts import serving
-from upwell.demo.pages import LAYOUTS
+from upwell.demo.switches import LAYOUTS
 
-CLOCK_SECONDS = 0.006  # by which the kernel's note of when a request came may be off: it counts in ticks of 4 ms
+CLOCK_SECONDS = 0.006  # error of the kernel's time of a request, which counts in ticks of 4 ms
 
 
 def command(sites: Path, out: Path, *more: str) -> list[str]:
-    """The command that harvests the sites."""
+    """Return the command that harvests the sites."""
     return [sys.executable, "-m", "upwell.cli", "harvest", str(sites), "-o", str(out), "--json", *more]
 
 
 def harvest(
     urls: list[str], out: Path, *more: str, open_files: int = 0, seconds: float | None = None
 ) -> tuple[int, str, float, int]:
-    """Harvests sites in a process of its own: exit code, what it said, CPU seconds, and the most memory of it and its workers.
+    """Harvest sites in a separate process; return its exit code, output, CPU seconds, and the peak memory of it and its workers.
 
-    After so many seconds it is stopped as Ctrl-C does it.
+    After `seconds` it is stopped as by Ctrl-C.
     """
     out.mkdir(parents=True)
     sites = out / "sites.txt"
@@ -56,7 +58,7 @@ def harvest(
 
 
 def _watch(process: "subprocess.Popen[bytes]", most: list[int]) -> None:
-    """Keeps the most memory that a process and its children had together, in bytes."""
+    """Record the peak memory of a process and its children together, in bytes."""
     while process.poll() is None:
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
         try:
@@ -69,17 +71,17 @@ def _watch(process: "subprocess.Popen[bytes]", most: list[int]) -> None:
 
 
 def lines_of(out: Path) -> list[dict[str, object]]:
-    """The lines of summary.jsonl."""
+    """Return the lines of summary.jsonl."""
     return [json.loads(line) for line in (out / "summary.jsonl").read_text().splitlines()]
 
 
 def requests_of(out: Path) -> int:
-    """Requests of all sites."""
+    """Return the requests of all sites."""
     return sum(int(str(line.get("requests", 0))) for line in lines_of(out))
 
 
 def main() -> None:
-    """Prints the figures; exits with 1 where a bar is missed."""
+    """Print the figures; exit with 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sites", type=int, default=1000)
     parser.add_argument("--budget", type=int, default=30)
@@ -91,7 +93,7 @@ def main() -> None:
     options = parser.parse_args()
     plan = ("--budget", str(options.budget))
     with tempfile.TemporaryDirectory() as folder:
-        with serving(2 * len(LAYOUTS)) as few:  # beside it: every layout twice, one site after the other
+        with serving(2 * len(LAYOUTS)) as few:  # for comparison: every layout twice, one site after the other
             _, _, alone, _ = harvest(few.urls, Path(folder) / "alone", *plan, "--rate", "0", "--at-once", "1")
         alone_requests = requests_of(Path(folder) / "alone")
         started, out = time.monotonic(), Path(folder) / "many"

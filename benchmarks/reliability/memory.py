@@ -1,11 +1,10 @@
-"""Memory while records come, and what is held of each: `python -m benchmarks.reliability.memory [--sites N] [--records N] [--page N]`.
+"""Memory during a harvest, and memory per record: `python -m benchmarks.reliability.memory [--sites N] [--records N] [--page N]`.
 
-Made records go through the real ledger, chooser and state, a page of each site in turn; there is no HTML. Every second site lists
-everything; the others are asked by words. Resident memory is that of the whole process. Bars: 100 sites of 10,000 records end with at
-most 1.3 times what they have at a quarter, and 600 MB; one site of 2 million has at most 1 GB.
-
-With `--addresses N` so many addresses of 1,000 hosts go through their repositories of second-level addresses instead; with `--table N` a
-state of so many records is written as a table (`--format`), and the bar is for the most that the process ever had.
+Synthetic records go through the real ledger, chooser and state, one page of each site in turn, without HTML. Every second site lists
+everything; the others are queried by words. Resident memory is that of the whole process. Bars: 100 sites of 10,000 records end with at
+most 1.3 times their memory at a quarter, and at most 600 MB; one site of 2 million records needs at most 1 GB. With `--addresses N`, this
+number of URLs of 1,000 hosts goes through their repositories of second-level URLs instead; with `--table N`, a state with this number of
+records is written as a table (`--format`), and the bar applies to the peak memory of the process.
 """
 
 import argparse
@@ -19,34 +18,33 @@ from pathlib import Path
 import numpy as np
 
 from upwell.answers.totals import StatedTotals
-from upwell.harvest.answer_page import AnswerPage
-from upwell.harvest.chooser import Chooser
+from upwell.choose.candidates import AnswerPage, Candidate, OpenQuery
+from upwell.choose.chooser import Chooser
+from upwell.choose.ledger import SourceLedger
+from upwell.choose.plan import Plan
+from upwell.choose.url_repository import NumberQueue, UrlRepository
+from upwell.harvest.checkpoint import ScratchFile
 from upwell.harvest.files import write_tables
-from upwell.harvest.ledger import SourceLedger
-from upwell.harvest.open_query import OpenQuery, Question
-from upwell.harvest.plan import Plan
-from upwell.harvest.tables import tables_of
-from upwell.model import FormInterface, Record
 from upwell.source.model import SourceModel
-from upwell.store.records import FORMATS, Format
-from upwell.store.scratch import ScratchFile
 from upwell.store.state import State
-from upwell.store.url_repository import UrlRepository, Waiting
+from upwell.table.build import build_tables
+from upwell.table.writers import FORMATS, Format
+from upwell.types import FormInterface, Record
 
-MAX_GROWTH = 1.3  # from a quarter of the records to all
-MAX_MEGABYTES = {True: 600, False: 1000}  # of many sites, of one
+MAX_GROWTH = 1.3  # bar for the growth from a quarter of the records to all
+MAX_MEGABYTES = {True: 600, False: 1000}  # bars in MB: many sites, one site
 MANY_SITES = 100
-# Words that a record shares with others, and how many of each there are: what a site can be asked by.
+# Words that a record shares with others, and the number of each: the words by which a site can be queried.
 ATTRIBUTES = {"kind": 7, "place": 61, "maker": 1009, "year": 40}
-OTHER_WORDS = 10  # of a record, as frequent as those of a language
+OTHER_WORDS = 10  # words of a record, as frequent as those of a natural language
 RARE = 2_000_000
 HOSTS = 1000
-ROWS_AT_ONCE = 500  # of a table, that are added
+ROWS_AT_ONCE = 500  # rows added to the state at a time, for `--table`
 STEPS = (0.05, 0.25, 0.5, 0.75, 1.0)
 
 
 class MadeSite:
-    """A site whose answers are computed, so that it takes no memory itself."""
+    """Site whose answers are computed, so that it needs no memory itself."""
 
     def __init__(self, number: int, records: int, page_size: int, folder: Path) -> None:
         self.records, self.page_size, self.lists_everything = records, page_size, number % 2 == 0
@@ -60,12 +58,12 @@ class MadeSite:
         self.requests = 0
 
     def step(self) -> bool:
-        """One request; whether there was something to ask."""
+        """Send one request; return False if there was nothing to ask."""
         self.chooser.reason_to_stop()
         chosen = self.chooser.next()
         if chosen is None:
             return False
-        query: OpenQuery = self.chooser.open(chosen) if isinstance(chosen, Question) else chosen
+        query: OpenQuery = self.chooser.open(chosen) if isinstance(chosen, Candidate) else chosen
         numbers, total, has_next = self._matches(query.query, query.pages.pages)
         records = [self._record(number, ranks) for number, ranks in zip(numbers, _ranks(numbers), strict=True)]
         page = AnswerPage(records=records, wanted=records, totals=StatedTotals(total=total or None), has_next=has_next)
@@ -95,7 +93,7 @@ class MadeSite:
 
 
 def _ranks(numbers: range) -> list[list[int]]:
-    """The other words of some records: always the same for a record, and as often as words of a language (Pareto, 0.9)."""
+    """Return the other words of some records: always the same for a record, and as frequent as words of a language (Pareto, 0.9)."""
     mixed = np.outer(np.array(numbers, dtype=np.uint64) + np.uint64(1), np.arange(1, OTHER_WORDS + 1, dtype=np.uint64))
     mixed = (mixed ^ (mixed >> np.uint64(7))) * np.uint64(0x9E3779B97F4A7C15)  # Fibonacci hashing
     mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -104,12 +102,12 @@ def _ranks(numbers: range) -> list[list[int]]:
 
 
 def resident_megabytes() -> float:
-    """Of this process."""
+    """Return the resident memory of this process."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
 
 
 def run(sites: int, records: int, page_size: int, folder: Path) -> list[tuple[int, float, float]]:
-    """Records held, megabytes and CPU seconds at some shares of all records."""
+    """Return records held, megabytes and CPU seconds at several shares of all records."""
     made = [MadeSite(number, records, page_size, folder) for number in range(sites)]
     rows: list[tuple[int, float, float]] = []
     active, steps = list(made), list(STEPS)
@@ -127,9 +125,9 @@ def run(sites: int, records: int, page_size: int, folder: Path) -> list[tuple[in
 
 
 def addresses(number: int) -> None:
-    """What an address takes, and how many can be added and taken in a second: 1,000 hosts in turn, each with its repository."""
+    """Measure the memory per URL, and the URLs added and taken per second: 1,000 hosts in turn, each with its repository."""
     before, start = resident_megabytes(), time.process_time()
-    hosts = [(UrlRepository(ScratchFile()), Waiting()) for _ in range(HOSTS)]
+    hosts = [(UrlRepository(ScratchFile()), NumberQueue()) for _ in range(HOSTS)]
     for n in range(number):
         urls, waiting = hosts[n % HOSTS]
         waiting.append(urls.add("record page", _address(n)))
@@ -146,20 +144,20 @@ def _address(number: int) -> str:
     return f"http://host{number % HOSTS}.example/search/record/{number}?from=list"
 
 
-def _all(waiting: Waiting) -> Iterator[int]:
+def _all(waiting: NumberQueue) -> Iterator[int]:
     while waiting:
         yield waiting.take()
 
 
 def table(number: int, format: Format, folder: Path) -> int:
-    """Writes a table of made records with six columns; gives 1 where that took too much memory."""
+    """Write a table of synthetic records with six columns; return 1 if that needed too much memory."""
     with State(folder / "state.sqlite") as state:
         origin = {"_source": "http://site.example/", "_query": "", "_page": "", "_fetched": "2026-01-01T00:00:00+00:00"}
         for first in range(0, number, ROWS_AT_ONCE):
             numbers = range(first, min(first + ROWS_AT_ONCE, number))
             state.add([_row(n, ranks) for n, ranks in zip(numbers, _ranks(numbers), strict=True)], origin)
         filled, start = _peak_megabytes(), time.process_time()
-        tables = tables_of(state)
+        tables = build_tables(state)
         known, looked = _peak_megabytes(), time.process_time()
         written = write_tables(tables, folder, format)
         end, size = time.process_time(), written.stat().st_size / 1e6

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of its own for tests and measurements: Debian's, in a temporary folder, on a socket there."""
+"""PostgreSQL server for tests and benchmarks: Debian's, in a temporary folder, listening on a socket there."""
 
 import os
 import shutil
@@ -14,24 +14,24 @@ import psycopg
 
 __all__ = ["NotInstalled", "PostgresServer"]
 
-BINARIES = "/usr/lib/postgresql"  # where Debian has them, a folder for each version
-SIGNALS = {"fast": signal.SIGINT, "immediate": signal.SIGQUIT}  # what the server takes for pg_ctl's modes
+BINARIES = "/usr/lib/postgresql"  # where Debian installs them, one folder per version
+SIGNALS = {"fast": signal.SIGINT, "immediate": signal.SIGQUIT}  # signals for the modes of pg_ctl
 SECONDS_TO_START = 60.0
 
 
 class NotInstalled(Exception):
-    """There is no PostgreSQL server on this machine."""
+    """No PostgreSQL server is installed on this machine."""
 
 
 class PostgresServer:
-    """A server that runs inside `with`; it can be stopped and started again in the middle."""
+    """Server that runs inside `with`; it can be stopped and started again."""
 
     def __init__(self, *settings: str) -> None:
         self._bin = _binaries()
         self._settings = ("listen_addresses=", "fsync=off", "max_connections=60", *settings)
         self._user = (
             "postgres" if os.getuid() == 0 else None
-        )  # it refuses to run as root; Debian's package made the user
+        )  # it refuses to run as root; Debian's package creates the user
         self.folder = Path(tempfile.mkdtemp(prefix="upwell-pg-"))
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -54,7 +54,7 @@ class PostgresServer:
         shutil.rmtree(self.folder)
 
     def start(self) -> None:
-        """Starts the server, and waits until it answers."""
+        """Start the server, and wait until it answers."""
         settings = [part for setting in self._settings for part in ("-c", setting)]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
@@ -68,14 +68,14 @@ class PostgresServer:
             time.sleep(0.05)
 
     def stop(self, mode: Literal["fast", "immediate"] = "fast") -> None:
-        """Stops the server: in order, or as a crash does."""
+        """Stop the server, cleanly or as in a crash."""
         if self._process is not None:
             self._process.send_signal(SIGNALS[mode])
             self._process.wait()
             self._process = None
 
     def address(self, database: str = "postgres", *, user: str = "upwell", password: str = "") -> str:
-        """The address of a database, which is created if there is none."""
+        """Return the URL of a database, which is created if necessary."""
         with psycopg.connect(host=str(self.folder), user="upwell", dbname="postgres", autocommit=True) as db:
             if not db.execute("SELECT 1 FROM pg_database WHERE datname = %s", (database,)).fetchone():
                 db.execute(f'CREATE DATABASE "{database}"')
@@ -84,7 +84,7 @@ class PostgresServer:
 
 
 def _binaries() -> Path:
-    """The folder with the newest server's programs."""
+    """Return the folder with the programs of the newest server."""
     versions = sorted(Path(BINARIES).glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
     if versions:
         return versions[-1].parent

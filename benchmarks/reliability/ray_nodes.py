@@ -1,7 +1,7 @@
-"""A Ray cluster of several nodes on this machine, in a process of its own: `with RayNodes(2) as nodes: … nodes.kill(1)`.
+"""Ray cluster of several nodes on this machine, in a separate process: `with RayNodes(2) as nodes: … nodes.kill(1)`.
 
-Only loopback is listened on. Each node has a folder of its own for temporary files, as machines have, so that what processes of one machine
-share (the pace of a host) is not shared between nodes.
+It listens on loopback only. Each node has its own folder for temporary files, like a machine, so that data shared by processes of one
+machine (the rate of a host) is not shared between nodes.
 """
 
 import json
@@ -19,11 +19,11 @@ from typing import Any
 
 __all__ = ["RayNodes", "descendants"]
 
-OBJECT_STORE_BYTES = 80_000_000  # the least that Ray takes is about 75 MB
+OBJECT_STORE_BYTES = 80_000_000  # object store memory in bytes; Ray's minimum is about 75 MB
 
 
 class RayNodes:
-    """A cluster while it is up: `environment` is what a program needs to reach it."""
+    """A running cluster: `environment` has the variables that a program needs to reach it."""
 
     def __init__(self, nodes: int = 2, *, cores: int = 1, environment: dict[str, str] | None = None) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="uwr", dir="/tmp"))  # the path of a socket must be short
@@ -31,7 +31,7 @@ class RayNodes:
         self.environment = {
             **(environment or os.environ),
             "RAY_USAGE_STATS_ENABLED": "0",
-            "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # what Ray reads as: use the loopback address
+            "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # value that makes Ray use the loopback address
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN": secret,
             "RAY_TMPDIR": str(self.folder),
@@ -66,13 +66,13 @@ class RayNodes:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def kill(self, node: int) -> None:
-        """Kills all processes of a node at once, as when its machine loses power."""
+        """Kill all processes of a node at once, as in a power failure."""
         for pid in [self.raylets[node], *descendants(self.raylets[node])]:
             os.kill(pid, signal.SIGKILL)
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """The processes that a process started, and those that these started."""
+    """Return all descendants of a process."""
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
         for child in map(int, task.read_text().split()):
             yield child
@@ -80,7 +80,7 @@ def descendants(pid: int) -> Iterator[int]:
 
 
 def main() -> None:
-    """Starts the nodes, says where they are, and ends them when the input ends."""
+    """Start the nodes, print their addresses, and stop them when the input ends."""
     from ray import cluster_utils
 
     folder, nodes, cores = Path(os.environ["RAY_TMPDIR"]), int(sys.argv[1]), int(sys.argv[2])

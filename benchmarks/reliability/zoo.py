@@ -1,7 +1,7 @@
-"""Harvests real applications from their home pages and compares with what they truly hold: `python -m benchmarks.reliability.zoo ZOO [NAME…]`.
+"""Harvest real applications from their home pages and compare with their true contents: `python -m benchmarks.reliability.zoo ZOO [NAME…]`.
 
-ZOO is a folder with one folder for each application, with `start.sh` and `truth.jsonl` in it, in which `setup.sh` was run. The column
-“× ideal” is the number of requests divided by the ideal, records ÷ page size. Page sizes come from the applications' notes.
+ZOO is a folder with one folder per application, which contains `start.sh` and `truth.jsonl` and in which `setup.sh` was run. The column
+“× ideal” is the number of requests divided by the ideal number, records ÷ page size. Page sizes are from the notes of the applications.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from upwell.errors import UpwellError
 from upwell.harvest.loop import Plan
 from upwell.net.fetch import Manners
 
-APPLICATIONS = {  # home page, records on a page (0: unknown), whether one query's pages can reach everything
+APPLICATIONS = {  # home page, records per page (0: unknown), whether the pages of one query can reach everything
     "datasette": ("http://127.0.0.1:8101/", 70.6, True),
     "calibreweb": ("http://127.0.0.1:8104/", 60, True),
     "trac": ("http://127.0.0.1:8105/env", 10, True),
@@ -42,7 +42,7 @@ APPLICATIONS = {  # home page, records on a page (0: unknown), whether one query
 
 
 def harvest_row(zoo: Path, name: str, budget: int, out: Path) -> list[str]:
-    """Harvests one application; its row of the table."""
+    """Harvest one application and return its row of the table."""
     home, page_size, pages_reach_all = APPLICATIONS[name]
     subprocess.run(["/bin/sh", "start.sh"], cwd=zoo / name, check=True, capture_output=True)
     truth = [json.loads(line) for line in (zoo / name / "truth.jsonl").open(encoding="utf-8")]
@@ -77,7 +77,7 @@ def harvest_row(zoo: Path, name: str, budget: int, out: Path) -> list[str]:
 
 
 def main() -> None:
-    """Prints each row as soon as it is there, then the table."""
+    """Print each row as soon as it is available, then the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("zoo", type=Path)
     parser.add_argument("names", nargs="*")

@@ -1,1 +1,1 @@
-"""Speed as ratios in one run against a named reference; never an assertion on seconds."""
+"""Speed as ratios to a named reference in the same run; never an assertion on seconds."""

@@ -1,7 +1,8 @@
 """Speed as one table: `python -m benchmarks.speed [PART…]` (`make speed`); a part is one of `PARTS`.
 
-Each pair takes turns in one process, so that other work on the machine slows both alike; whole harvests, spiders and servers are processes
-of their own. How the same grows is measured up to `growth.USUAL`; `python -m benchmarks.speed.growth` goes on to a million records and 1,000 sites.
+The two members of a pair alternate in one process, so that other programs on the machine slow both equally; complete harvests, spiders
+and servers are separate processes. Growth is measured up to `growth.USUAL`; `python -m benchmarks.speed.growth` continues to a million
+records and 1,000 sites.
 """
 
 import sys
@@ -13,25 +14,25 @@ from benchmarks.corpora import CORPORA, by_site, labels, require
 from benchmarks.speed import ask, entities, extract, growth, harvest, search, table_page
 from benchmarks.speed.table import Row, show
 from benchmarks.speed.turns import in_turns
-from upwell.extract.blocks import read_blocks
-from upwell.page import terms
+from upwell.content.main_content import find_blocks
+from upwell.page import tokens as terms
 from upwell.page.charset import decode
 from upwell.page.tree import read
 from upwell.source.learn import learn_source
 
 READ_BAR, APPLY_BAR, WORST_APPLY_BAR = 2.0, 5.0, 8.0
-EVERY_PAGE, EVERY_SITE, EVERY_ARTICLE = 4, 3, 5  # of the corpora, one of so many is read
+EVERY_PAGE, EVERY_SITE, EVERY_ARTICLE = 4, 3, 5  # one of this number of pages of the corpora is read
 BLOCKS_BAR = 1 / 8
 
 
 def page_rows() -> Iterator[Row]:
     pages = [path.read_bytes() for path in sorted((CORPORA / "answers").rglob("*.html"))[::EVERY_PAGE]]
-    parse, ours = in_turns([LexborHTMLParser, lambda page: terms.of(read(page))], pages)
+    parse, ours = in_turns([LexborHTMLParser, lambda page: terms.terms_of(read(page))], pages)
     yield _row("a page: decode, parse, columns, terms; the parser", ours, parse, READ_BAR, len(pages))
 
 
 def apply_rows() -> Iterator[Row]:
-    """Reading a page and applying the model of its source: all sources together, and the worst."""
+    """Measure reading a page and applying the model of its source: all sources together, and the slowest."""
     ratios, ours, parsing, count = {}, 0.0, 0.0, 0
     for site, rows in by_site(labels("kinds")).items():
         pages = [(CORPORA / "kinds" / row["page"]).read_bytes() for row in rows[:30]]
@@ -47,13 +48,13 @@ def record_page_rows() -> Iterator[Row]:
 
 
 def article_rows() -> Iterator[Row]:
-    """The article of a page alone, from its bytes, against trafilatura."""
+    """Measure the article of a single page, from its bytes, relative to trafilatura."""
     import trafilatura
 
     pages = [(CORPORA / "articles" / row["page"]).read_bytes() for row in labels("articles")[::EVERY_ARTICLE]]
     ours, theirs = in_turns(
         [
-            lambda page: read_blocks(read(page), tables=False),
+            lambda page: find_blocks(read(page), tables=False),
             lambda page: trafilatura.extract(decode(page)[0], include_comments=False),
         ],
         pages,
@@ -62,7 +63,7 @@ def article_rows() -> Iterator[Row]:
 
 
 def harvest_rows() -> Iterator[Row]:
-    """A harvest of the demo site and of each of `SITES`, against a Scrapy spider, and going on with it against the harvest."""
+    """Measure a harvest of the demo site and of each of `SITES` relative to a Scrapy spider, and continuing it relative to the harvest."""
     with harvest.demo_site() as demo:
         for number, (url, selectors) in enumerate(harvest.sites(demo)):
             rows, stages, requests = harvest.measure(url, selectors)

@@ -1,9 +1,9 @@
-"""`extract` over an archive of many WARC files, by parts: CPU a page and peak memory of the largest process.
+"""`extract` over an archive of many WARC files in parts: CPU per page and peak memory of the largest process.
 
     python -m benchmarks.speed.archives FOLDER [--megabytes 1000] [--file-megabytes 64] [--engine processes] [--workers 2]
 
-The archive is made in FOLDER, once: answers of twenty records each, with a comment of noise that no compression makes smaller, as scripts
-and pictures in real pages are.
+The archive is created once in FOLDER: answers of twenty records each, with a comment of incompressible noise, in place of the scripts and
+pictures of real pages.
 """
 
 import argparse
@@ -15,16 +15,16 @@ import time
 from pathlib import Path
 
 from upwell import api
-from upwell.model import Request, Response
-from upwell.store.archive import Archive, files
+from upwell.store.archive import Archive, warc_files
+from upwell.types import Request, Response
 
 RECORDS = 20
-NOISE_BYTES = 15_000  # of a page: with the records about 17 KB packed
+NOISE_BYTES = 15_000  # bytes of noise per page: about 17 KB compressed, with the records
 WORDS = [f"{a}{b}{c}" for a in ("am", "bir", "ce", "du") for b in ("lo", "ri", "ta", "ne") for c in ("n", "ster", "x")]
 
 
 def page(number: int, rng: random.Random) -> bytes:
-    """One answer."""
+    """Return one answer."""
     rows = "".join(
         f"<li class=hit><a href=/thing/{number * RECORDS + i}>{' '.join(rng.choices(WORDS, k=5))} {number * RECORDS + i}</a>"
         f"<b class=cost>$ {rng.randrange(100_000) / 100:.2f}</b><i class=day>{rng.randrange(1990, 2026)}-{rng.randrange(1, 13):02}-11</i>"
@@ -37,7 +37,7 @@ def page(number: int, rng: random.Random) -> bytes:
 
 
 def make(folder: Path, megabytes: int, of_file: int) -> int:
-    """Makes the archive, unless it is there; its pages."""
+    """Create the archive unless it exists; return the number of its pages."""
     rng, number = random.Random(0), 0
     note = folder / "pages.txt"
     if note.is_file():
@@ -52,13 +52,13 @@ def make(folder: Path, megabytes: int, of_file: int) -> int:
             )
             number += 1
             if number % 500 == 0:
-                size = sum(file.stat().st_size for file in files(folder))
+                size = sum(file.stat().st_size for file in warc_files(folder))
     note.write_text(str(number))
     return number
 
 
 def main() -> None:
-    """Prints pages, rows, CPU a page, peak memory."""
+    """Print pages, rows, CPU per page and peak memory."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--megabytes", type=int, default=1000)
@@ -70,9 +70,9 @@ def main() -> None:
     before = time.process_time()
     pages = make(options.folder, options.megabytes, options.file_megabytes)
     made = time.process_time() - before
-    size = sum(file.stat().st_size for file in files(options.folder)) / 1e6
+    size = sum(file.stat().st_size for file in warc_files(options.folder)) / 1e6
     print(
-        f"archive: {len(files(options.folder))} files, {size:,.0f} MB, {pages:,} pages (made in {made:.0f} CPU s)",
+        f"archive: {len(warc_files(options.folder))} files, {size:,.0f} MB, {pages:,} pages (made in {made:.0f} CPU s)",
         flush=True,
     )
     out = options.folder / "out"

@@ -1,6 +1,6 @@
-"""Asking learned sources live: CPU beside that of fetching the same pages, in one run.
+"""Query learned sources live: CPU relative to fetching the same pages, in one run.
 
-Several demo sites of different layouts run in a process of their own. Bar: 50 ms of CPU a source beyond what fetching takes.
+Several demo sites of different layouts run in a separate process. Bar: 50 ms of CPU per source in addition to fetching.
 
     python -m benchmarks.speed.ask
 """
@@ -16,10 +16,10 @@ from pathlib import Path
 import upwell
 from benchmarks.speed.table import Row, show
 from upwell import api
-from upwell.model import Request
+from upwell.combine.learned_source import load_sources, source_files
+from upwell.discover import interfaces
 from upwell.net.fetch import Fetcher
-from upwell.site import interfaces
-from upwell.together.learned import load_sources, source_files
+from upwell.types import Request
 
 BAR_MS = 50.0
 LAYOUTS = ("list", "table", "grid", "definitions", "cards", "nested", "microdata", "old")
@@ -36,7 +36,7 @@ with ExitStack() as stack:
 
 
 async def fetch_all(requests: list[Request], manners: upwell.Manners) -> None:
-    """The same requests with nothing done to the answers; each site with its own robots.txt, cookies and connection, as a harvest has it."""
+    """Send the same requests without reading the answers; each site with its own robots.txt, cookies and connection, as in a harvest."""
 
     async def fetch(request: Request) -> None:
         async with Fetcher(manners) as net:
@@ -46,7 +46,7 @@ async def fetch_all(requests: list[Request], manners: upwell.Manners) -> None:
 
 
 def rows() -> Iterator[Row]:
-    """Asking against fetching, as the bar has it: what asking costs beyond fetching, against `BAR_MS`."""
+    """Compare the cost of querying in addition to fetching with `BAR_MS`."""
     sources, things, asking, fetching = measure()
     print(f"{sources} sources asked {len(QUERIES)} questions, {things:.0f} things a question", file=sys.stderr)
     yield Row(
@@ -59,7 +59,7 @@ def rows() -> Iterator[Row]:
 
 
 def measure() -> tuple[int, float, float, float]:
-    """Sources, things a question, CPU milliseconds of asking a source, and of fetching what it answers."""
+    """Return sources, entities per query, CPU milliseconds of querying a source, and of fetching its answer."""
     manners = upwell.Manners(rate=0)
     command = [sys.executable, "-c", SITES, *LAYOUTS]
     with (
@@ -74,7 +74,7 @@ def measure() -> tuple[int, float, float, float]:
             sources = [source for file in files for source in load_sources(file)]
             asking = fetching = 0.0
             things = 0
-            for query in QUERIES:  # by turns, so that other work on the machine slows both alike
+            for query in QUERIES:  # alternating, so that other programs on the machine slow both equally
                 started = time.process_time()
                 asyncio.run(fetch_all([interfaces.fill(source.interface, query) for source in sources], manners))
                 middle = time.process_time()

@@ -1,7 +1,7 @@
 """Informative blocks of a large site, learned and read page by page: `python -m benchmarks.speed.blocks [PAGES]`.
 
-The pages are made: a frame with menus, a list of other pages and a footer around the posts of the newsgroup corpus, each
-with a number of its own, so that no two pages say the same. CPU per tenth must not grow, nor memory after the first tenths.
+The pages are synthetic: a frame with menus, a list of other pages and a footer around the posts of the newsgroup corpus, each with its
+own number, so that no two pages are equal. CPU per tenth must not grow, nor memory after the first tenths.
 """
 
 import gzip
@@ -13,14 +13,14 @@ import time
 from collections.abc import Iterator
 
 from benchmarks.corpora import CORPORA, require
-from upwell.extract import blocks
+from upwell.content import main_content as blocks
 from upwell.page.tree import read
 
 PAGES = 100_000
 
 
 def pages(count: int) -> Iterator[str]:
-    """The pages of the made site."""
+    """Yield the pages of the synthetic site."""
     (path,) = sorted((CORPORA / "texts").glob("*news*"))
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         posts = [json.loads(line)["text"][:1500] for line in lines]
@@ -43,7 +43,7 @@ def main(count: int) -> int:
     for i, page in enumerate(pages(count), 1):
         tree = read(page)
         site.add(tree)
-        blocks.read_blocks(tree, site)
+        blocks.find_blocks(tree, site)
         if i % step == 0:
             spent.append(time.process_time() - start)
             memory.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)

@@ -1,4 +1,4 @@
-"""Clustering 110 answers, k = 1 … 5 with 10 starts, against reading them: `python -m benchmarks.speed.cluster`."""
+"""Clustering of 110 answers, k = 1 … 5 with 10 restarts, relative to reading them: `python -m benchmarks.speed.cluster`."""
 
 import sys
 import time
@@ -7,10 +7,10 @@ import numpy as np
 from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks.corpora import CORPORA, by_site, labels, require
-from upwell.answers.clusters import ClusterParams, group
 from upwell.page.tree import read
+from upwell.papers.thor import ClusterParams, cluster_pages
 
-BAR = 1.0  # clustering with the default signature may cost this many times the CPU of reading the pages
+BAR = 1.0  # largest ratio of the CPU of clustering with the default signature to that of reading the pages
 SIGNATURES = ("idf-classes", "tfidf-tags", "tfidf-classes", "tfidf-paths", "tfidf-content", "url", "size")
 
 
@@ -31,7 +31,7 @@ def main() -> int:
         spent.append(time.process_time() - start)
         for signature in SIGNATURES:
             start = time.process_time()
-            group(trees, ClusterParams(signature=signature, most=5, restarts=10), rng=np.random.default_rng(0))
+            cluster_pages(trees, ClusterParams(signature=signature, most=5, restarts=10), rng=np.random.default_rng(0))
             spent.append(time.process_time() - start)
         total += spent
         worst = max(worst, spent[2] / spent[1])

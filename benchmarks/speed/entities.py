@@ -1,4 +1,4 @@
-"""Reading record pages with learned columns against the parser alone: `python -m benchmarks.speed.entities`."""
+"""Reading record pages with learned columns relative to the parser alone: `python -m benchmarks.speed.entities`."""
 
 import json
 import sys
@@ -10,22 +10,22 @@ from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks.corpora import CORPORA, require
 from benchmarks.speed.turns import in_turns
-from upwell.extract.entities import EntityModel, apply, learn
 from upwell.page.tree import read
+from upwell.records.entity_model import EntityModel, apply_entity_model, learn_entities
 
-BAR = 6.0  # reading a page and applying the columns may cost this many times the parser alone
+BAR = 6.0  # largest ratio of reading a page and applying the columns to the parser alone
 ROUNDS = 3
 
 
 def measure(every: int = 1) -> tuple[list[float], int]:
-    """CPU seconds of parsing, of reading, of reading and applying, and of learning; of every so many sites. And the number of sites."""
+    """Return CPU seconds of parsing, of reading, of reading and applying, and of learning, for every n-th site; and the number of sites."""
     total = [0.0, 0.0, 0.0, 0.0]
     folders = sorted(path.parent for path in (CORPORA / "entities").glob("*/labels.jsonl"))[::every]
     for folder in folders:
         rows = [json.loads(line) for line in (folder / "labels.jsonl").read_text(encoding="utf-8").splitlines()]
         pages = [(folder / row["page"]).read_bytes() for row in rows]
         start = time.process_time()
-        model = learn([read(page) for page in pages])
+        model = learn_entities([read(page) for page in pages])
         total[3] += time.process_time() - start
         works: list[Callable[[bytes], object]] = [LexborHTMLParser, read, partial(_read_and_apply, model)]
         total[:3] = [a + b for a, b in zip(total[:3], in_turns(works, pages, ROUNDS), strict=True)]
@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def _read_and_apply(model: EntityModel, page: bytes) -> object:
-    return apply(model, read(page))
+    return apply_entity_model(model, read(page))
 
 
 if __name__ == "__main__":

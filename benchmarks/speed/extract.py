@@ -1,4 +1,4 @@
-"""Learning and applying a source model against the parser alone: `python -m benchmarks.speed.extract`."""
+"""Learning and applying a source model relative to the parser alone: `python -m benchmarks.speed.extract`."""
 
 import sys
 import time
@@ -13,8 +13,8 @@ from upwell.source.apply import apply
 from upwell.source.learn import learn_source
 from upwell.source.model import SourceModel
 
-BAR = 8.0  # reading a page and applying a model (kind, cut, columns) may cost this many times the parser alone
-MAX_LEARNING_SECONDS = 3.0  # CPU for 110 answers
+BAR = 8.0  # largest ratio of reading a page and applying a model (kind, cut, columns) to the parser alone
+MAX_LEARNING_SECONDS = 3.0  # CPU seconds for 110 answers
 ROUNDS = 5
 
 
@@ -50,16 +50,16 @@ def main() -> int:
 
 
 def cpu(model: SourceModel, pages: Sequence[bytes]) -> list[float]:
-    """CPU time of the parser alone, of reading, of reading and applying: the best of several rounds for each page, summed.
+    """Return the CPU time of the parser alone, of reading, and of reading and applying: the best of several rounds for each page, summed.
 
-    The three take turns on each page, so that other work on the machine slows all of them alike.
+    The three alternate on each page, so that other programs on the machine slow all of them equally.
     """
     works: list[Callable[[bytes], object]] = [LexborHTMLParser, read, lambda page: apply(model, read(page))]
     return in_turns(works, pages, ROUNDS)
 
 
 def _growth() -> None:
-    """Learning by number of answers, applying by size of the answer: made pages, so that nothing else changes."""
+    """Measure learning by number of answers and applying by size of the answer, on synthetic pages, so that nothing else changes."""
     print(f"\n{'answers':>8}{'learn s':>9}")
     for n in (10, 30, 100, 300, 1000):
         trees = [read(_page(i, 20)) for i in range(n)]

@@ -1,6 +1,7 @@
-"""Requests for a CPU-second against bare aiohttp and a minimal Scrapy spider, and 200 hosts at once: `python -m benchmarks.speed.fetch`.
+"""Requests per CPU second relative to bare aiohttp and a minimal Scrapy spider, and 200 concurrent hosts: `python -m
+benchmarks.speed.fetch`.
 
-The server is a process of its own; each client is one too, and counts its own CPU time between the first request and the last.
+The server and each client are separate processes; a client counts its own CPU time between the first request and the last.
 """
 
 import asyncio
@@ -13,18 +14,18 @@ from collections.abc import Awaitable, Callable
 from itertools import pairwise
 from typing import ClassVar
 
-BARS = {"bare aiohttp": 0.6, "Scrapy": 3.0}  # our requests for a CPU-second ÷ theirs, at least
+BARS = {"bare aiohttp": 0.6, "Scrapy": 3.0}  # smallest ratio of our requests per CPU second to theirs
 REQUESTS = {"upwell": 4000, "bare aiohttp": 4000, "Scrapy": 1000}
 ROUNDS = 5
 CONCURRENT_REQUESTS = 16
 HOSTS, RATE, SECONDS = 200, 2.0, 20.0
-MAX_GROWTH_MB = 4.0  # of memory, from the middle of the run to its end
+MAX_GROWTH_MB = 4.0  # largest growth of memory from the middle of the run to its end
 BODY = b"<!DOCTYPE html><title>A page</title>" + b"<p>Words of a page, and <a href=/x>a link</a>.</p>" * 60
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY
 
 
 class _Serving(asyncio.Protocol):
-    """A minimal server: every request gets the same page; it notes when each came, by host."""
+    """Minimal server: every request gets the same page; the times of requests are logged by host."""
 
     times: ClassVar[defaultdict[str, list[float]]] = defaultdict(list)
 
@@ -47,12 +48,12 @@ async def _serve() -> None:
     port = first.sockets[0].getsockname()[1]
     await loop.create_server(_Serving, hosts[1:], port, backlog=64)
     print(port, flush=True)
-    await loop.run_in_executor(None, sys.stdin.readline)  # until the parent wants the times
+    await loop.run_in_executor(None, sys.stdin.readline)  # until the parent asks for the times
     print(json.dumps({host: times for host, times in _Serving.times.items() if host != hosts[0]}), flush=True)
 
 
 async def _cpu_of(ask: Callable[[int], Awaitable[object]], count: int) -> float:
-    """CPU seconds of `count` requests, CONCURRENT_REQUESTS at a time."""
+    """Return the CPU seconds of `count` requests, CONCURRENT_REQUESTS at a time."""
     numbers = iter(range(count))
 
     async def ask_in_turn() -> None:
@@ -65,8 +66,8 @@ async def _cpu_of(ask: Callable[[int], Awaitable[object]], count: int) -> float:
 
 
 async def _upwell(url: str, count: int) -> float:
-    from upwell.model import Request
     from upwell.net.fetch import Fetcher, Manners
+    from upwell.types import Request
 
     async with Fetcher(Manners(rate=0, concurrency=CONCURRENT_REQUESTS)) as net:
         return await _cpu_of(lambda i: net.fetch(Request(url=f"{url}{i}")), count)
@@ -110,9 +111,9 @@ def _scrapy(url: str, count: int) -> float:
 
 
 async def _many_hosts(port: int) -> dict[str, object]:
-    """Asks all hosts at once for SECONDS, each under its own rate; requests, CPU and memory over the run."""
-    from upwell.model import Request
+    """Send requests to all hosts concurrently for SECONDS, each at its own rate; return requests, CPU and memory during the run."""
     from upwell.net.fetch import Fetcher, Manners
+    from upwell.types import Request
 
     urls = [f"http://127.0.1.{i}:{port}/" for i in range(1, HOSTS + 1)]
     until, memory = time.monotonic() + SECONDS, []
@@ -161,7 +162,7 @@ def main() -> int:
         assert server.stdout is not None
         port = int(server.stdout.readline())
         rates = dict.fromkeys(REQUESTS, 0.0)
-        for _ in range(ROUNDS):  # in turn, so that other work on the machine slows all of them alike
+        for _ in range(ROUNDS):  # alternating, so that other programs on the machine slow all of them equally
             for name, count in REQUESTS.items():
                 rates[name] = max(rates[name], count / float(_run(name, port)))
         many = json.loads(_run("many", port))

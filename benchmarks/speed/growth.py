@@ -1,10 +1,10 @@
-"""How CPU and memory grow with the size of a page, the records held and the sites at once.
+"""Growth of CPU and memory with the size of a page, the records held and the number of concurrent sites.
 
 `python -m benchmarks.speed.growth [--save POINTS] [--plot FILE] [KIND…]`
 
-A point is a unit of work: one page read, so many records taken in, one question chosen, so many sites harvested for a few requests each. The
-exponent is that of the CPU time between the smallest and the largest size: 1 is linear, and n log n over three decades is about 1.2.
-With `--save`, points that a run before has measured are taken from the file: the largest take minutes.
+A point is a unit of work: one page read, a number of records added, one query chosen, a number of sites harvested for a few requests
+each. The exponent is that of the CPU time between the smallest and the largest size: 1 is linear, and n log n over three orders of
+magnitude is about 1.2. With `--save`, points that an earlier run has measured are taken from the file: the largest take minutes.
 """
 
 import argparse
@@ -27,21 +27,21 @@ import numpy as np
 from benchmarks.reliability import load
 from benchmarks.speed.table import Row
 from upwell import api
-from upwell.harvest.answer_page import AnswerPage
-from upwell.harvest.chooser import Chooser
-from upwell.harvest.ledger import SourceLedger
-from upwell.harvest.open_query import Belief, Question
-from upwell.harvest.plan import Plan
-from upwell.model import FormInterface, Record
+from upwell.choose.candidates import AnswerPage, Candidate
+from upwell.choose.chooser import Chooser
+from upwell.choose.expected_yield import ExpectedYield
+from upwell.choose.ledger import SourceLedger
+from upwell.choose.plan import Plan
 from upwell.net.fetch import Manners
-from upwell.page import terms
+from upwell.page import tokens as terms
 from upwell.page.tree import read
 from upwell.source.model import SourceModel
+from upwell.types import FormInterface, Record
 
 MAX_EXPONENT = 1.25
 REQUESTS_OF_A_SITE = 6
-USUAL = {"pages": 10_000_000, "records": 100_000, "sites": 10}  # the largest sizes in `make speed`
-CHOOSE_BAR_AT, CHOOSE_BAR_MS = 100_000, 1.0  # records held, and what choosing may cost then
+USUAL = {"pages": 10_000_000, "records": 100_000, "sites": 10}  # largest sizes in `make speed`
+CHOOSE_BAR_AT, CHOOSE_BAR_MS = 100_000, 1.0  # records held, and the bar for choosing with this number
 UNITS = {
     "text": b"<p>some words of a paragraph that is <b>long</b> enough to be one</p>\n",
     "lists": b'<li><a href="/item/123456">An item</a> 12</li>\n',
@@ -53,7 +53,7 @@ CHOICES = 20
 
 
 class Point(NamedTuple):
-    """What one unit of work cost."""
+    """Cost of one unit of work."""
 
     what: str
     size: int
@@ -71,7 +71,7 @@ def cpu(work: Callable[[], object], rounds: int = 3) -> float:
 
 
 def page_points(size: int) -> Iterator[Point]:
-    """Reading pages of a size; the memory is that of Python alone, without the parser's."""
+    """Measure reading pages of a size; the memory is that of Python alone, without the parser."""
     for name, unit in UNITS.items():
         page = b"<html><body>" + unit * (size // len(unit))
         tracemalloc.start()
@@ -83,11 +83,11 @@ def page_points(size: int) -> Iterator[Point]:
 
 
 def _read(page: bytes) -> None:
-    terms.of(read(page))
+    terms.terms_of(read(page))
 
 
 def record_points(records: int) -> Iterator[Point]:
-    """Taking records in, and choosing what to ask next with so many held."""
+    """Measure adding records, and choosing the next query with a number of records held."""
     before = memory()
     chooser, spent = chooser_with(records)
     yield Point("take records in", records, spent, max(0.0, memory() - before))
@@ -95,7 +95,7 @@ def record_points(records: int) -> Iterator[Point]:
 
 
 def chooser_with(records: int) -> tuple[Chooser, float]:
-    """A chooser that holds so many records of words that are as frequent as those of a language, and the CPU seconds of taking them in."""
+    """Return a chooser that holds a number of records whose words are as frequent as those of a language, and the CPU seconds of adding them."""
     rng = np.random.default_rng(records)
     interface = FormInterface(method="GET", url="http://127.0.0.1/s", query_field="q")
     chooser = Chooser(
@@ -103,7 +103,7 @@ def chooser_with(records: int) -> tuple[Chooser, float]:
     )
     chooser.start(())
     chooser.waiting.clear()
-    query = chooser.open(Question(query="first"))
+    query = chooser.open(Candidate(query="first"))
     spent = 0.0
     for first in range(0, records, RECORDS_OF_A_PAGE):
         numbers = np.minimum(10_000_000, 1 + rng.pareto(0.35, (RECORDS_OF_A_PAGE, WORDS_OF_A_RECORD))).astype(int)
@@ -112,13 +112,17 @@ def chooser_with(records: int) -> tuple[Chooser, float]:
             Record(key=str(first + i), url=None, path="/", text=text, fields={"title": text})
             for i, text in enumerate(texts)
         ]
-        start = time.process_time()  # making the records is not counted
+        start = time.process_time()  # creating the records is not counted
         chooser.take(query, AnswerPage(records=page, wanted=page, has_next=True))
         spent += time.process_time() - start
-    chooser.words.limit, chooser.words.page_size = 200, 20
-    for number in range(50):  # words that the source cuts off, and queries that are open beside
-        chooser.pairs.add_cut_off(f"w{number + 1}", 3.0 * chooser.words.records_with(f"w{number + 1}"))
-        chooser.open(Question(query=f"w{number + 2}", by="word", word=f"w{number + 2}", belief=Belief(50.0, 3.0)))
+    chooser.words.result_cap, chooser.words.page_size = 200, 20
+    for number in range(50):  # words whose answers are capped, and further open queries
+        chooser.pairs.add_capped(f"w{number + 1}", 3.0 * chooser.words.records_with(f"w{number + 1}"))
+        chooser.open(
+            Candidate(
+                query=f"w{number + 2}", kind="word", word=f"w{number + 2}", expected_yield=ExpectedYield(50.0, 3.0)
+            )
+        )
     return chooser, spent
 
 
@@ -128,7 +132,7 @@ def _choose(chooser: Chooser) -> None:
 
 
 def site_points(sites: int) -> Iterator[Point]:
-    """Harvesting many sites at once, each for a few requests, in a fresh process; the sites are demo sites in another one."""
+    """Measure harvesting many sites concurrently, a few requests each, in a new process; the sites are demo sites in another process."""
     command = [sys.executable, "-m", "benchmarks.speed.growth", "--harvest", str(sites)]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     seconds, held = json.loads(lines[-1])
@@ -136,7 +140,7 @@ def site_points(sites: int) -> Iterator[Point]:
 
 
 def _harvest_sites(count: int) -> None:
-    """Prints the CPU seconds and the most memory of harvesting so many sites."""
+    """Print the CPU seconds and the peak memory of harvesting a number of sites."""
     ready: multiprocessing.Queue[list[str]] = multiprocessing.Queue()
     done = multiprocessing.Event()
     process = multiprocessing.Process(target=load.serve_sites, args=(count, ready, done), daemon=True)
@@ -152,7 +156,7 @@ def _harvest_sites(count: int) -> None:
 
 
 def memory() -> float:
-    """Resident bytes of this process."""
+    """Return the resident memory of this process in bytes."""
     return load.memory() * 1e6
 
 
@@ -164,7 +168,7 @@ KINDS: dict[str, tuple[Callable[[int], Iterator[Point]], tuple[int, ...]]] = {
 
 
 def measure(kinds: list[str], largest: Mapping[str, int], saved: Path | None = None) -> dict[str, list[Point]]:
-    """The points of these kinds by what was measured; those of a file are not measured again, and new ones are added to it."""
+    """Return the points of these kinds; those in the file are not measured again, and new ones are added to it."""
     lines = saved.read_text().splitlines() if saved is not None and saved.exists() else []
     known = {(kind, size): points for kind, size, points in map(json.loads, lines)}
     found: dict[str, list[Point]] = {}
@@ -191,7 +195,7 @@ def exponent(points: list[Point]) -> float:
 
 
 def usual_rows() -> Iterator[Row]:
-    """How each thing grows up to its usual size, and choosing against its bar, for the table of speeds."""
+    """Return the growth of each quantity up to its usual size, and choosing with its bar, for the table of speeds."""
     for what, points in measure(list(KINDS), USUAL).items():
         small, large = points[0], points[-1]
         name = f"power of growth, {what}, {small.size:,} to {large.size:,}"

@@ -1,14 +1,17 @@
-"""A whole harvest against a Scrapy spider written by hand, for the same requests: `python -m benchmarks.speed.harvest`.
+"""Complete harvest relative to a hand-written Scrapy spider for the same requests: `python -m benchmarks.speed.harvest`.
 
-Without arguments the demo site is harvested. Another site: its address, the CSS selectors of a record, of the link to the next page, and
-of the fields: `python -m benchmarks.speed.harvest http://127.0.0.1:8000/ "li.result" "a[rel=next]" "h3 a::text" "p::text"`. The demo site
-and several others: a file with such a line each, parted by tabs, in the variable `SITES`: `make speed SITES=sites.tsv`.
+Without arguments the demo site is harvested. For another site, give its URL and the CSS selectors of a record, of the link to the next
+page, and of the fields:
 
-The server, the harvest and the spider are processes of their own. The harvest goes first; the spider asks for the same addresses, finds the
-records and the next page on each, and writes the records as JSON lines. What is compared is all CPU time of each process, with start and
-end. Then the harvest goes on with a budget of one more request: what it costs until it is where it was and has the next answer, with the
-start of the process, and what it costs with the tables that are made anew at its end. All run from bytecode, as packages do that were
-installed.
+    python -m benchmarks.speed.harvest http://127.0.0.1:8000/ "li.result" "a[rel=next]" "h3 a::text" "p::text"
+
+For the demo site and several others, set the variable `SITES` to a file with such a line for each, separated by tabs: `make speed
+SITES=sites.tsv`.
+
+The server, the harvest and the spider are separate processes. The harvest runs first; the spider requests the same URLs, finds the
+records and the next page on each, and writes the records as JSON lines. The total CPU time of the processes is compared, including start
+and end. Then the harvest is continued with a budget of one more request: measured is the cost until the next answer, including the start
+of the process, and the cost including the tables written at the end. All processes run from bytecode, like installed packages.
 """
 
 import compileall
@@ -29,16 +32,16 @@ from typing import Any
 
 import upwell
 
-BAR = 0.8  # our CPU time ÷ that of the spider, at most
-REPLAY_BAR = 0.1  # CPU time until a harvest that goes on has its next answer ÷ that of the harvest, at most
+BAR = 0.8  # largest ratio of our CPU time to that of the spider
+REPLAY_BAR = 0.1  # largest ratio of the CPU time until a continued harvest has its next answer to that of the harvest
 BUDGET = 700
-MAX_UNCOUNTED = 20  # requests of a harvest that are not among the addresses: robots.txt, redirects, tries
+MAX_UNCOUNTED = 20  # requests of a harvest that are not among the URLs: robots.txt, redirects, retries
 ROUNDS = int(os.environ.get("ROUNDS", "2"))
 CONCURRENT_REQUESTS = 16
 DEMO = ("li.city", ".pager span + a", "h3 a::text", ".country::text", ".region::text", ".continent::text", ".population::text", ".timezone::text",
         ".also::text")  # fmt: skip
-# Where the time of a harvest goes: the functions of each stage, which do not call each other. Beside them "start" is all until the first
-# request, "end" what is written when the last answer is read, "fetch" what the loop does that is not below.
+# Stages of a harvest: the functions of each stage, which do not call each other. In addition, "start" is everything before the first
+# request, "end" what is written after the last answer was read, and "fetch" the remaining work of the loop.
 STAGES = {
     "archive": ("upwell.store.archive:Archive.write",),
     "read": ("upwell.harvest.reader:read_page",),
@@ -48,20 +51,20 @@ STAGES = {
         "upwell.harvest.session:next_page_of",
     ),
     "choose": (
-        "upwell.harvest.chooser:Chooser.next",
-        "upwell.harvest.chooser:Chooser.take",
-        "upwell.harvest.chooser:Chooser.reason_to_stop",
+        "upwell.choose.chooser:Chooser.next",
+        "upwell.choose.chooser:Chooser.take",
+        "upwell.choose.chooser:Chooser.reason_to_stop",
     ),
     "keep": (
         "upwell.store.state:State.store",
         "upwell.harvest.session:SourceSession._keep",
-        "upwell.harvest.details:Details.add",
+        "upwell.harvest.record_pages:Details.add",
         "upwell.harvest.checkpoint:Checkpoint.save_if_due",
     ),
     "learn": (
         "upwell.harvest.reader:learn_source",
         "upwell.harvest.reader:learn_roles",
-        "upwell.harvest.details:Details.learn",
+        "upwell.harvest.record_pages:Details.learn",
     ),
 }
 
@@ -75,7 +78,7 @@ def _serve() -> None:
 
 
 def _harvest(url: str, folder: str, budget: int, timed: bool) -> None:
-    """One harvest; prints the CPU seconds of each stage, until the first answer, and of the whole process."""
+    """Run one harvest; print the CPU seconds of each stage, until the first answer, and of the whole process."""
     stages, first_answer = _Stages() if timed else None, _FirstAnswer()
     upwell.harvest(url, out=folder, plan=upwell.Plan(budget=budget), manners=upwell.Manners(rate=0))
     seconds = stages.seconds() if stages else {}
@@ -83,7 +86,7 @@ def _harvest(url: str, folder: str, budget: int, timed: bool) -> None:
 
 
 class _FirstAnswer:
-    """The CPU seconds of this process until the first answer comes that was not held before."""
+    """Records the CPU seconds of this process until the first answer that was not held before."""
 
     def __init__(self) -> None:
         from upwell.store.archive import Archive
@@ -100,7 +103,7 @@ class _FirstAnswer:
 
 
 class _Stages:
-    """What the stages of the harvest of this process cost."""
+    """CPU costs of the stages of the harvest in this process."""
 
     def __init__(self) -> None:
         from upwell.harvest import loop
@@ -123,19 +126,19 @@ class _Stages:
             self.spent["end"] = -time.process_time()
 
     def add(self, stage: str, seconds: float) -> None:
-        """Counts a call, which is no part of fetching where the loop made it."""
+        """Add the time of a call; it does not count as fetching if the loop made the call."""
         self.spent[stage] += seconds
         if threading.get_ident() == self._loop_thread:
             self.spent["fetch"] -= seconds
 
     def seconds(self) -> dict[str, float]:
-        """The CPU seconds of each stage, and of all that is in none."""
+        """Return the CPU seconds of each stage, and of everything outside them."""
         self.spent["end"] += time.process_time()
         return {**self.spent, "rest": time.process_time() - sum(self.spent.values())}
 
 
 def _time(name: str, stages: _Stages, stage: str) -> None:
-    """Adds what calls of a function cost to its stage."""
+    """Wrap a function so that its calls are added to its stage."""
     module_name, _, path = name.partition(":")
     owner: Any = import_module(module_name)
     *classes, last = path.split(".")
@@ -155,12 +158,12 @@ def _time(name: str, stages: _Stages, stage: str) -> None:
 
 
 def _spider(addresses: str, output: str, selectors: list[str]) -> None:
-    """What somebody would write for this site."""
+    """Return a spider as a user would write it for this site."""
     import scrapy
     from scrapy.crawler import CrawlerProcess
 
     record, next_page, *columns = selectors
-    pages: set[str] = set()  # that are linked as next: the harvest asked for these, or had enough
+    pages: set[str] = set()  # pages linked as next: the harvest requested these, or had stopped
 
     class Spider(scrapy.Spider):
         name = "by-hand"
@@ -185,7 +188,7 @@ def _spider(addresses: str, output: str, selectors: list[str]) -> None:
 
 
 def _asked(folder: Path) -> list[str]:
-    """The addresses of the answers that a harvest archived."""
+    """Return the URLs of the answers that a harvest archived."""
     from fastwarc import ArchiveIterator, WarcRecordType
 
     found = []
@@ -205,19 +208,19 @@ def _run(*arguments: str) -> dict[str, Any]:
 
 
 def measure(url: str, selectors: list[str]) -> tuple[list[tuple[str, float, float, float]], dict[str, float], int]:
-    """Rows (what, ours, reference, bar), CPU seconds of each stage, and the number of requests."""
-    # where PYTHONDONTWRITEBYTECODE is set, our modules would be compiled at each start, and Scrapy's not
+    """Return rows (name, ours, reference, bar), CPU seconds of each stage, and the number of requests."""
+    # with PYTHONDONTWRITEBYTECODE our modules would be compiled at each start, but not Scrapy's
     compileall.compile_dir(str(Path(upwell.__file__).parent), quiet=1)
     ours, theirs, replays, ends = [], [], [], []
     with tempfile.TemporaryDirectory() as scratch:
-        for number in range(ROUNDS):  # in turn, so that other work on the machine slows all of them alike
+        for number in range(ROUNDS):  # alternating, so that other programs on the machine slow all of them equally
             folder = Path(scratch) / str(number)
             ours.append(_run("harvest", url, str(folder), str(BUDGET), "")["cpu"])
             addresses = Path(scratch) / "addresses.txt"
             addresses.write_text("\n".join(asked := _asked(folder)))
             output = str(Path(scratch) / f"{number}.jsonl")
             theirs.append(_run("spider", str(addresses), output, *selectors)["cpu"])
-            if len(asked) > BUDGET - MAX_UNCOUNTED:  # else it came to its end, and there is nothing to go on with
+            if len(asked) > BUDGET - MAX_UNCOUNTED:  # otherwise it has ended, and there is nothing to continue
                 again = _run("harvest", url, str(folder), str(BUDGET + 1), "")
                 replays.append(again["first_answer"])
                 ends.append(again["cpu"])
@@ -232,7 +235,7 @@ def measure(url: str, selectors: list[str]) -> tuple[list[tuple[str, float, floa
 
 @contextmanager
 def demo_site() -> Iterator[str]:
-    """The demo site in a process of its own."""
+    """Run the demo site in a separate process."""
     command = [sys.executable, "-m", "benchmarks.speed.harvest", "serve"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
@@ -241,7 +244,7 @@ def demo_site() -> Iterator[str]:
 
 
 def sites(demo: str) -> list[tuple[str, list[str]]]:
-    """The addresses that are harvested, each with the selectors of its spider."""
+    """Return the URLs to harvest, each with the selectors of its spider."""
     lines = Path(os.environ["SITES"]).read_text().splitlines() if os.environ.get("SITES") else []
     further = [(address, selectors) for address, *selectors in (line.split("\t") for line in lines if line)]
     return [(demo, list(DEMO)), *further]

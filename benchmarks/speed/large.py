@@ -1,4 +1,4 @@
-"""Clusters 5.5 million made pages, as many as Thor §VII-A, by TFIDF of tags, one source in memory at a time: `python -m benchmarks.speed.large`."""
+"""Cluster 5.5 million synthetic pages, as many as Thor §VII-A, by TFIDF of tags, with one source in memory at a time: `python -m benchmarks.speed.large`."""
 
 import resource
 import sys

@@ -1,4 +1,4 @@
-"""Decode + parse + columns + terms against the parser alone, on real pages: `python -m benchmarks.speed.page`."""
+"""Decoding, parsing, columns and terms relative to the parser alone, on real pages: `python -m benchmarks.speed.page`."""
 
 import sys
 import time
@@ -9,16 +9,16 @@ import lxml.html
 from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks.corpora import CORPORA, require
-from upwell.page import terms
+from upwell.page import tokens as terms
 from upwell.page.tree import read
 
-BAR = 6.0  # decoding, parsing, columns and terms together may cost this many times the parser alone
+BAR = 6.0  # largest ratio of decoding, parsing, columns and terms together to the parser alone
 ROUNDS = 5
-SLOW_ROUNDS = 1  # for the references that take long
+SLOW_ROUNDS = 1  # for slow references
 
 
 def cpu(work: Callable[[bytes], object], pages: list[bytes], rounds: int) -> float:
-    """The best CPU time of several rounds over all pages."""
+    """Return the best CPU time of several rounds over all pages."""
     best = float("inf")
     for _ in range(rounds):
         start = time.process_time()
@@ -35,7 +35,7 @@ def main() -> int:
     rows = [
         ("selectolax, parse alone", reference),
         ("upwell, decode + parse + columns", cpu(read, pages, ROUNDS)),
-        ("upwell, decode + parse + columns + terms", ours := cpu(lambda p: terms.of(read(p)), pages, ROUNDS)),
+        ("upwell, decode + parse + columns + terms", ours := cpu(lambda p: terms.terms_of(read(p)), pages, ROUNDS)),
         ("upwell, the same with stems, without stop words", cpu(_stemmed, pages, ROUNDS)),
         ("lxml.html, parse alone", cpu(lambda p: lxml.html.fromstring(p) if p.strip() else None, pages, ROUNDS)),
         ("BeautifulSoup with lxml, parse alone", cpu(lambda p: bs4.BeautifulSoup(p, "lxml"), pages, SLOW_ROUNDS)),
@@ -53,7 +53,7 @@ def main() -> int:
 
 
 def _stemmed(page: bytes) -> object:
-    return terms.of(read(page), stemmed=True, stops=False)
+    return terms.terms_of(read(page), stemmed=True, stops=False)
 
 
 def _soup(page: bytes) -> object:

@@ -1,7 +1,7 @@
-"""Search over a million records beside SQLite's FTS5, in one run.
+"""Search over a million records relative to SQLite's FTS5, in one run.
 
-The records are the names of the knowledge base and the lines of the texts that lie beside the project. Bars: 20,000 records indexed in a
-second of CPU; a ranked query of two words in a tenth of FTS5's time; the memory of a process that asks does not grow.
+The records are the names of the knowledge base and the lines of the texts next to the project. Bars: 20,000 records indexed per CPU
+second; a ranked query of two words in a tenth of the time of FTS5; the memory of a searching process does not grow.
 
     python -m benchmarks.speed.search [--records N]
 """
@@ -22,23 +22,22 @@ from pathlib import Path
 
 from benchmarks.corpora import CORPORA, require
 from benchmarks.speed.table import Row, show
-from upwell.store import parquet
-from upwell.together.harvests import harvests_at
-from upwell.together.search import search_index
-from upwell.together.search_index import SearchIndex, open_index
-from upwell.together.search_query import parse
+from upwell.combine.catalogue import harvests_at
+from upwell.combine.search import parse_query, search_index
+from upwell.combine.search_index import SearchIndex, open_index
+from upwell.table import parquet
 
 RECORDS = 1_000_000
-INDEX_BAR = 20_000  # records a second of CPU
+INDEX_BAR = 20_000  # records per CPU second
 QUERY_BAR = 0.1  # of the time of FTS5
 QUERIES = 300
-MEMORY_QUERIES = (200, 1000)  # asked before each look at the memory of a process
-MEMORY_BAR = 1.1  # what it has after the second look, of what it had after the first
+MEMORY_QUERIES = (200, 1000)  # queries between two measurements of memory
+MEMORY_BAR = 1.1  # largest ratio of the second measurement to the first
 MIN_LINE_CHARS = 20
 
 
 def records(folder: Path) -> Iterator[dict[str, object]]:
-    """The names of the knowledge base, then the lines of the texts."""
+    """Yield the names of the knowledge base, then the lines of the texts."""
     with gzip.open(folder / "knowledge" / "entities.tsv.gz", "rt", encoding="utf-8", errors="replace") as lines:
         for number, line in enumerate(lines):
             domain, _, rest = line.rstrip("\n").partition("\t")
@@ -53,7 +52,7 @@ def records(folder: Path) -> Iterator[dict[str, object]]:
 
 
 def queries(rows: list[dict[str, object]], count: int) -> list[tuple[str, str]]:
-    """Pairs of words of one record each, drawn at random."""
+    """Draw pairs of words, each from one record, at random."""
     rng = random.Random(0)
     found: list[tuple[str, str]] = []
     while len(found) < count:
@@ -68,7 +67,7 @@ def queries(rows: list[dict[str, object]], count: int) -> list[tuple[str, str]]:
 
 
 def fts5(rows: list[dict[str, object]], path: Path) -> sqlite3.Connection:
-    """The same texts in SQLite's full-text index, without accents, as ours."""
+    """Index the same texts with SQLite's full-text index, without accents, as ours."""
     db = sqlite3.connect(path)
     db.execute("CREATE VIRTUAL TABLE found USING fts5(text, tokenize='unicode61 remove_diacritics 2')")
     texts = (" ".join(str(v) for k, v in row.items() if k != "_key" and isinstance(v, str)) for row in rows)
@@ -78,12 +77,12 @@ def fts5(rows: list[dict[str, object]], path: Path) -> sqlite3.Connection:
 
 
 def rank(opened: SearchIndex, query: str) -> int:
-    """The best ten records, ranked."""
-    return len(opened.index.searcher().search(parse(query, opened).query, 10, count=False).hits)
+    """Return the best ten records, ranked."""
+    return len(opened.index.searcher().search(parse_query(query, opened).query, 10, count=False).hits)
 
 
 def show_found(opened: SearchIndex, query: str) -> int:
-    """The same with their rows and snippets."""
+    """Return the best ten records with their rows and snippets."""
     return len(search_index(opened, query, with_count=False))
 
 
@@ -92,12 +91,12 @@ SHOWN = "SELECT text, snippet(found, 0, '[', ']', '…', 20) FROM found WHERE fo
 
 
 def memory(folder: Path, asked: list[tuple[str, str]]) -> list[int]:
-    """What a fresh process that asks keeps for itself, in KB, at each look."""
+    """Return the private memory in KB of a new searching process, at each measurement."""
     code = """
 import json, re, sys
 from pathlib import Path
-from upwell.together.search import search_index
-from upwell.together.search_index import open_index
+from upwell.combine.search import search_index
+from upwell.combine.search_index import open_index
 opened, (queries, looks) = open_index(sys.argv[1]), json.loads(sys.stdin.read())
 for look in looks:
     for number in range(look):
@@ -112,7 +111,7 @@ for look in looks:
 
 
 def rows(wanted: int = RECORDS) -> Iterator[Row]:
-    """Indexing, ranked queries and memory; what is shown beside the ranking goes to stderr."""
+    """Measure indexing, ranked queries and memory; the cost of showing results in addition to ranking is printed on stderr."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "site"
         folder.mkdir()
@@ -164,9 +163,9 @@ def _in_turns(
     ask_us: Callable[[SearchIndex, str], int],
     ask_them: str,
 ) -> tuple[float, float]:
-    """CPU seconds of both for the same queries."""
+    """Return the CPU seconds of both for the same queries."""
     ours = theirs = 0.0
-    for one, other in asked:  # by turns, so that other work on the machine slows both alike
+    for one, other in asked:  # alternating, so that other programs on the machine slow both equally
         started = time.process_time()
         found = ask_us(opened, f"{one}{between}{other}")
         middle = time.process_time()

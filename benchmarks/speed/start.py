@@ -1,6 +1,6 @@
-"""What it costs to start, in CPU time of fresh processes, against importing a peer: `python -m benchmarks.speed.start`.
+"""Cost of starting, as CPU time of new processes, relative to importing a peer: `python -m benchmarks.speed.start`.
 
-A user pays this for every command, a program once for every process that it starts.
+A user pays it for every command, a program for every process that it starts.
 """
 
 import os
@@ -10,15 +10,15 @@ import tempfile
 from pathlib import Path
 
 ROUNDS = 9
-BAR_OF_TYPER = 2.0  # the command line is built with Typer: nothing that uses it can cost less than importing it
-BAR_OF_SCRAPY = 1.0  # reading one saved page should cost less than the peer needs to start
+BAR_OF_TYPER = 2.0  # the command line uses Typer: nothing can cost less than importing it
+BAR_OF_SCRAPY = 1.0  # reading one saved page should cost less than starting the peer
 UPWELL = str(Path(sys.executable).with_name("upwell"))
-# All modules come from compiled files, as they do for users; the first round writes those that are missing.
+# All modules are loaded from compiled files, as for users; the first round writes missing ones.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def cpu_of(command: list[str]) -> float:
-    """CPU seconds, user and system, of one process from its start to its end."""
+    """Return the CPU seconds, user and system, of one process from start to end."""
     started = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=ENVIRONMENT)
     _, status, used = os.wait4(started.pid, 0)
     started.returncode = os.waitstatus_to_exitcode(status)
@@ -28,7 +28,7 @@ def cpu_of(command: list[str]) -> float:
 
 
 def importing(module: str) -> list[str]:
-    """The command that does nothing but import a module."""
+    """Return a command that only imports a module."""
     return [sys.executable, "-c", f"import {module}"]
 
 
@@ -46,7 +46,7 @@ def main() -> int:
             f"import {module}": importing(module) for module in ("typer", "scrapy")
         }
         best = dict.fromkeys(commands, float("inf"))
-        for _ in range(ROUNDS):  # by turns, so that other work on the machine slows all of them alike
+        for _ in range(ROUNDS):  # alternating, so that other programs on the machine slow all of them equally
             for what, command in commands.items():
                 best[what] = min(best[what], cpu_of(command))
     print(f"CPU of a fresh process, ms, best of {ROUNDS}\n")
@@ -63,7 +63,7 @@ def main() -> int:
 
 
 def _page() -> str:
-    """A page of about 20 KB with a search form among others."""
+    """Return a page of about 20 KB with several forms, one of them a search form."""
     items = "".join(f"<li><a href=/part/{i}>Part {i}</a> <p>What there is to say of part {i}.</p>" for i in range(250))
     return (
         "<title>A page</title><form action=/find><label>Search <input name=q></label><button>Go</button></form>"

@@ -1,7 +1,7 @@
-"""The state in PostgreSQL against the state in a file: `python -m benchmarks.speed.state [--budget 300] [--rounds 3]`.
+"""State in PostgreSQL relative to the state in a file: `python -m benchmarks.speed.state [--budget 300] [--rounds 3]`.
 
-The demo site and the server are processes of their own, on this machine; a harvest is one, too. Harvests with both go in turns. Compared are
-the CPU time of the harvest, what the server needs beside it, and the time that passes; the server writes to the disk as it does by default.
+The demo site, the server and each harvest are separate processes on this machine. Harvests with both states alternate. Compared are the
+CPU time of the harvest, that of the server, and the elapsed time; the server writes to disk as by default.
 """
 
 import argparse
@@ -22,19 +22,19 @@ import upwell
 from upwell import api
 url, out, budget, rate, state = sys.argv[1:]
 manners = upwell.Manners(rate=float(rate))
-running = api.Running(state=state)
+running = api.RunOptions(state=state)
 api.harvest(url, out=out, plan=upwell.Plan(budget=int(budget)), manners=manners, running=running)
 """
 
 
 def spent() -> float:
-    """CPU seconds of all processes that have ended."""
+    """Return the CPU seconds of all processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def harvest(url: str, out: Path, budget: int, rate: float, state: str) -> tuple[float, float]:
-    """CPU seconds and seconds of one harvest."""
+    """Return the CPU seconds and elapsed seconds of one harvest."""
     before, began = spent(), time.monotonic()
     command = [sys.executable, "-c", HARVEST, url, str(out), str(budget), str(rate), state]
     subprocess.run(command, check=True)
@@ -42,11 +42,11 @@ def harvest(url: str, out: Path, budget: int, rate: float, state: str) -> tuple[
 
 
 def main() -> None:
-    """Prints milliseconds a request with both, and their ratio."""
+    """Print milliseconds per request with both, and their ratio."""
     options = argparse.ArgumentParser()
     options.add_argument("--budget", type=int, default=300)
     options.add_argument("--rounds", type=int, default=3)
-    options.add_argument("--rate", type=float, default=0.0)  # with one, the leases of hosts are asked, too
+    options.add_argument("--rate", type=float, default=0.0)  # with a rate, the leases of hosts are requested too
     chosen = options.parse_args()
     found: dict[str, list[tuple[float, float]]] = {"file": [], "database": []}
     server_cpu: list[float] = []
@@ -66,7 +66,7 @@ def main() -> None:
                 if name == "database":
                     server_cpu[-1] = cpu - server_cpu[-1]
                 else:
-                    server_cpu.append(cpu)  # what starting and stopping it costs
+                    server_cpu.append(cpu)  # cost of starting and stopping it
     a_request = 1000 / chosen.budget
     for name, times in found.items():
         cpu, seconds = (median(column) * a_request for column in zip(*times, strict=True))

@@ -1,4 +1,4 @@
-"""The table of speeds: what, ours, the reference, the ratio, the bar."""
+"""Table of speeds: name, ours, the reference, the ratio, the bar."""
 
 import math
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ __all__ = ["Row", "show"]
 
 
 class Row(NamedTuple):
-    """One line; the bar is the largest ratio that is good, infinite where there is none."""
+    """One line; the bar is the largest acceptable ratio, infinite if there is none."""
 
     what: str
     ours: str
@@ -18,7 +18,7 @@ class Row(NamedTuple):
 
 
 def show(rows: Iterable[Row]) -> int:
-    """Prints each row as it comes; 1 where a bar is broken, else 0."""
+    """Print each row as it is measured; return 1 if a bar is exceeded, otherwise 0."""
     print(f"{'what':<62}{'ours':>10}{'reference':>11}{'ratio':>8}{'bar':>7}", flush=True)
     is_broken = False
     for what, ours, reference, ratio, bar in rows:

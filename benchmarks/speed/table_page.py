@@ -1,6 +1,7 @@
-"""The table in the browser with a million rows: CPU of the server for a page, a filter, a facet, beside the bare DuckDB query.
+"""Table view of the web interface with a million rows: CPU of the server for a page, a filter and a facet, relative to the bare DuckDB
+query.
 
-python -m benchmarks.speed.table_page [--rows 1000000]
+    python -m benchmarks.speed.table_page [--rows 1000000]
 """
 
 import argparse
@@ -49,7 +50,7 @@ PAGES = {
 
 
 def write_harvest(folder: Path, rows: int) -> Path:
-    """A harvest whose table has so many rows."""
+    """Write a harvest whose table has a number of rows."""
     with open_folder(folder / "large.example") as (place, _, _):
         pass
     file = place / "records.parquet"
@@ -71,7 +72,7 @@ def write_harvest(folder: Path, rows: int) -> Path:
 
 
 def cpu_of(process: int) -> float:
-    """CPU seconds of a process so far (Linux)."""
+    """Return the CPU seconds of a process so far (Linux)."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -81,7 +82,7 @@ def best(measure: Callable[[], float], times: int = 5) -> float:
 
 
 def rows(count: int = ROWS) -> Iterator[Row]:
-    """Each page of the table against the bare query."""
+    """Compare each page of the table with the bare query."""
     with tempfile.TemporaryDirectory() as scratch:
         file = write_harvest(Path(scratch), count)
         command = [sys.executable, "-m", "upwell", "serve", scratch, "--port", "0", "--json"]

@@ -1,4 +1,4 @@
-"""CPU time of several works over the same pages, which take turns: other work on the machine slows all of them alike."""
+"""CPU time of several functions over the same pages, alternating, so that other programs on the machine slow all of them equally."""
 
 import ctypes
 import time
@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 __all__ = ["in_turns"]
 
 ROUNDS = 5
-# Memory that was freed is kept, as in a process that has run for a while. Else it depends on what lies beside it whether the system takes a
-# page's memory back after each page, which can double the time of the parser alone.
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
+# Freed memory is kept, as in a process that has run for a while. Otherwise the layout of memory determines whether the system reclaims the
+# memory of a page after each page, which can double the time of the parser alone.
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # from glibc's malloc.h
 KEPT_BYTES = 32 << 20
 
 
 def in_turns(works: Sequence[Callable[[bytes], object]], pages: Sequence[bytes], rounds: int = ROUNDS) -> list[float]:
-    """CPU seconds of each work over all pages: for each page the best of several rounds."""
+    """Return the CPU seconds of each function over all pages: for each page the best of several rounds."""
     _keep_memory()
     total = [0.0] * len(works)
     for page in pages:

@@ -1,10 +1,11 @@
-"""Upwell brings up the data behind search boxes.
+"""Upwell harvests the data behind search boxes.
 
 >>> import upwell
->>> found = upwell.forms("https://example.org/")  # doctest: +SKIP
+>>> page = upwell.forms("https://example.org/")  # doctest: +SKIP
 >>> result = upwell.harvest("https://example.org/", out="harvest")  # doctest: +SKIP
 """
 
+import logging
 import sys
 from importlib import import_module
 from types import ModuleType
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
         compare,
         demo,
         entities,
+        explain,
         export,
         extract,
         forms,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
         records,
         status,
     )
+    from upwell.choose.plan import Plan
     from upwell.demo import Switches
     from upwell.errors import UpwellError
     from upwell.harvest.events import (
@@ -50,14 +53,15 @@ if TYPE_CHECKING:
         Stopping,
         Trouble,
     )
-    from upwell.harvest.plan import Plan
     from upwell.net.access import Access
     from upwell.net.manners import Manners
 
     __version__: str
 
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # a program that uses Upwell decides what is logged
+
 _VERBS = (
-    "blocks", "cluster", "compare", "demo", "entities", "export", "extract", "forms", "harvest", "harvest_all", "links",
+    "blocks", "cluster", "compare", "demo", "entities", "explain", "export", "extract", "forms", "harvest", "harvest_all", "links",
     "match", "match_columns", "open", "probe", "queries", "records", "status",
 )  # fmt: skip
 _EVENTS = (
@@ -99,6 +103,7 @@ __all__ = [
     "compare",
     "demo",
     "entities",
+    "explain",
     "export",
     "extract",
     "forms",
@@ -117,7 +122,7 @@ __all__ = [
 _HOMES = {
     "Access": "upwell.net.access",
     "Manners": "upwell.net.manners",
-    "Plan": "upwell.harvest.plan",
+    "Plan": "upwell.choose.plan",
     "Result": "upwell.harvest.files",
     "Switches": "upwell.demo",
     "UpwellError": "upwell.errors",
@@ -127,7 +132,7 @@ _HOMES = {
 
 
 class _Package(ModuleType):
-    """This package: `demo`, `extract`, `harvest` and `queries` are its verbs, though subpackages have the same names.
+    """This package: `demo` and `harvest` are verbs, although subpackages have the same names.
 
     Python sets a subpackage as an attribute when it is first imported, which may be long after `import upwell`.
     """
@@ -140,7 +145,7 @@ class _Package(ModuleType):
         return sorted({*super().__dir__(), *__all__})
 
 
-if not TYPE_CHECKING:  # mypy would take any name for one that `__getattr__` knows
+if not TYPE_CHECKING:  # with `__getattr__`, mypy would accept any name
     _load = lazily(__name__, _HOMES)
 
     def __getattr__(name: str) -> object:

@@ -1,4 +1,4 @@
-"""The `upwell` command, and `python -m upwell`: begins at once, so that a Ctrl-C while libraries are loaded is no traceback."""
+"""The `upwell` command and `python -m upwell`; handles Ctrl-C while libraries are loading."""
 
 from upwell.signals import leave
 
@@ -6,13 +6,13 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Loads the command line and runs it."""
+    """Load the command line and run it."""
     try:
         from upwell.cli import main as run
 
         run()
     except KeyboardInterrupt:
-        leave("interrupted before anything was asked")
+        leave("interrupted before any request was sent")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""The verbs that ask a site, for programs that run an event loop of their own: `await upwell.aio.harvest(…)`.
+"""The verbs that send requests, as coroutines: `await upwell.aio.harvest(…)`.
 
-`upwell.api` runs the same code for everybody else.
+These are the definitions; `upwell.api` derives the blocking functions from them.
 """
 
 from __future__ import annotations
@@ -11,44 +11,56 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, M
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 from urllib.parse import urlsplit
 
+from upwell.choose.plan import Plan
 from upwell.errors import UpwellError
 from upwell.harvest.events import Held, Stopping, without_records
-from upwell.harvest.plan import Plan
-from upwell.harvest.site_work import Job, at_first_address
-from upwell.many_sites import Running, SiteOutcome, Sites, not_begun
+from upwell.harvest.site_work import Job, try_addresses
+from upwell.many_sites import RunOptions, SiteOutcome, Sites, not_started
 from upwell.net.access import split_credentials
 from upwell.net.manners import Manners
 from upwell.places import address_of
 
 if TYPE_CHECKING:
+    from upwell.combine.enrich import EnrichResult
+    from upwell.combine.merge import AskResult
+    from upwell.discover.discovery import Browser
     from upwell.harvest.events import Event, Observer
     from upwell.harvest.files import Result
     from upwell.results import FormsOnPage, ProbeSummary
-    from upwell.site.discover import Browser
-    from upwell.store.records import Format
-    from upwell.together.enrich import Enriched
-    from upwell.together.merge import AskResult
+    from upwell.table.writers import Format
 
 __all__ = [
-    "Job", "Running", "SiteOutcome", "Stopper", "ask", "enrich", "forms", "harvest", "harvest_all", "harvest_each", "probe",
-    "records", "tell_of_each",
-]  # fmt: skip
+    "HarvestOptions",
+    "Job",
+    "RunOptions",
+    "SiteOutcome",
+    "Stopper",
+    "ask",
+    "enrich",
+    "for_each_outcome",
+    "forms",
+    "harvest",
+    "harvest_all",
+    "harvest_each",
+    "probe",
+    "records",
+]
 
 
 @without_records
 def _ignore(_: Event) -> None:
-    """The observer for those who do not want to observe."""
+    """Observe nothing; the default observer."""
 
 
 def _no_warning(_: str) -> None:
-    """For those who do not want to be warned."""
+    """Drop a warning; the default for callers that print none."""
 
 
 class Stopper:
-    """Ends harvests from a signal or from another thread: what there is is written, and they return."""
+    """Stops harvests from a signal handler or another thread; they write what they have and return."""
 
     def __init__(self) -> None:
         self.times = 0
@@ -57,13 +69,13 @@ class Stopper:
         self._end: Callable[[], object] = lambda: None
 
     def begin(self, end: Callable[[], object]) -> None:
-        """Takes charge of what the running loop does, which `end` ends; a stop that came before ends it at once."""
+        """Register `end`, which cancels the work of the running loop; call it at once if `stop` was called before."""
         self._loop, self._end = asyncio.get_running_loop(), end
         if self.times:
             self._cancel()
 
     def stop(self) -> None:
-        """Stops; once more only says again that it is stopping, so that nothing is lost by impatience."""
+        """Stop the work. Further calls only repeat the event, so that an impatient second Ctrl-C loses nothing."""
         self.times += 1
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._cancel if self.times == 1 else self._say)
@@ -76,6 +88,21 @@ class Stopper:
         self.observe(Stopping(times=self.times))
 
 
+class HarvestOptions(TypedDict, total=False):
+    """The keyword arguments of `harvest`, `harvest_all`, `harvest_each` and `records`; each may be left out."""
+
+    out: str | Path  # folder for the results, or an fsspec address; each site has a folder below it ("harvest")
+    plan: Plan | None  # how far to go, and what is known about the site
+    manners: Manners | None  # rate, identification, access
+    format: Format  # of the tables: "parquet", "csv", "jsonl", "sqlite", "duckdb" or "xlsx"
+    queries: str | Path | Iterable[str] | None  # sent first: a file with one per line, `DIR:column`, or strings
+    query_log: str | Path | None  # table of query, url, clicks
+    knowledge_base: str | Path | None  # table of domain, type, entity
+    running: RunOptions | None  # how many sites at once, and on which engine
+    observe: Observer  # called with every event
+    stopper: Stopper | None  # stops the harvest from outside
+
+
 async def forms(
     page: str | Path,
     *,
@@ -84,18 +111,18 @@ async def forms(
     browser: Browser = "auto",
     warn: Callable[[str], None] = _no_warning,
 ) -> FormsOnPage:
-    """How a site is asked: the forms of a page, judged, and its search interfaces, best first.
+    """Classify the forms of a page, and return its search interfaces, best first.
 
-    A saved file is only read. At an address the interfaces are tried with a few queries, so that none is offered that finds nothing;
-    where the page has none, pages one or two clicks away are looked at, and then the page as the browser shows it.
+    A saved file is only read. For a URL, the interfaces are tried with a few queries; if the page has none, pages one or two clicks
+    away are searched, and then the page as rendered by the browser.
     """
+    from upwell.discover import forms as site_forms
+    from upwell.discover import interfaces as site_interfaces
     from upwell.page.tree import read
     from upwell.results import FormsOnPage
-    from upwell.site import forms as site_forms
-    from upwell.site import interfaces as site_interfaces
 
     path = Path(page)
-    if path.is_file():  # noqa: ASYNC240 # a saved page, read at once
+    if path.is_file():  # noqa: ASYNC240 # a small local file
         tree = read(path.read_bytes(), url=base_url)  # noqa: ASYNC240 # the same
         interfaces = site_interfaces.find(tree)
         return FormsOnPage(page=str(page), forms=tuple(site_forms.find(tree)), interfaces=interfaces)
@@ -108,10 +135,10 @@ async def forms(
         discovery = await look_around(clean, plan, replace(manners or Manners(), access=access))
         if discovery.not_shown and not discovery.interfaces:
             warn(f"JavaScript was not tried: {discovery.not_shown}")
-        found = tuple(site_forms.find(discovery.home))
-        return FormsOnPage(page=clean, forms=found, interfaces=tuple(discovery.interfaces))
+        forms_of_page = tuple(site_forms.find(discovery.home))
+        return FormsOnPage(page=clean, forms=forms_of_page, interfaces=tuple(discovery.interfaces))
 
-    return await at_first_address(str(page), look)
+    return await try_addresses(str(page), look)
 
 
 async def probe(
@@ -122,10 +149,10 @@ async def probe(
     manners: Manners | None = None,
     observe: Observer = _ignore,
 ) -> ProbeSummary:
-    """Sends probe queries until the kinds of answers are stable, and keeps the answers as a folder that `extract` reads."""
-    from upwell.store.remote import output
+    """Send probe queries until the kinds of answers are stable, and save the answers in a folder for `extract`."""
+    from upwell.store.remote import open_output
 
-    with output(out) as folder:
+    with open_output(out) as folder:
         return await _probe(url, folder, plan or Plan(), manners or Manners(), observe)
 
 
@@ -133,13 +160,13 @@ async def _probe(url: str, folder: Path, plan: Plan, manners: Manners, observe: 
     from upwell.harvest import loop
     from upwell.results import ProbeSummary
 
-    folder.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 # once, before anything is asked
+    folder.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 # once, before the first request
 
     async def ask(address: str) -> tuple[str, loop.Probed]:
         clean, access = split_credentials(address, manners.access)
         return clean, await loop.probe(clean, plan, replace(manners, access=access), observe)
 
-    address, probed = await at_first_address(url, ask)
+    address, probed = await try_addresses(url, ask)
     lines = []
     for number, (query, response) in enumerate(probed.answers):
         name = f"{number:03d}.html"
@@ -160,167 +187,89 @@ async def _probe(url: str, folder: Path, plan: Plan, manners: Manners, observe: 
     return summary
 
 
-async def harvest(
-    url: str,
-    *,
-    out: str | Path = "harvest",
-    plan: Plan | None = None,
-    manners: Manners | None = None,
-    format: Format = "parquet",
-    queries: str | Path | Iterable[str] | None = None,
-    query_log: str | Path | None = None,
-    knowledge_base: str | Path | None = None,
-    running: Running | None = None,
-    observe: Observer = _ignore,
-    stopper: Stopper | None = None,
-) -> Result:
-    """From a home page to a table, a summary and a report under `out/<host>`; a cancelled one writes them first.
+async def harvest(url: str, **options: Unpack[HarvestOptions]) -> Result:
+    """Harvest a site into a table, a summary and a report under `out/<host>`.
 
-    `queries` are asked first: a file with one a line, `DIR:column` for the values of a column of another harvest, or strings.
-    The same call again goes on where it was cut off; with a larger budget it goes further; with `Plan(refresh=True)` it asks anew.
+    The same call again continues where the last one stopped; with a larger budget it goes further; with `Plan(refresh=True)` it
+    requests everything again and reports changes. A cancelled harvest writes its files first. See `HarvestOptions` for the keywords.
     """
-    (result,) = await harvest_all(
-        [url],
-        out=out,
-        plan=plan,
-        manners=manners,
-        format=format,
-        queries=queries,
-        query_log=query_log,
-        knowledge_base=knowledge_base,
-        running=running,
-        observe=observe,
-        stopper=stopper,
-    )
+    (result,) = await harvest_all([url], **options)
     if isinstance(result, UpwellError):
         raise result
     return result
 
 
-async def harvest_all(
-    urls: Iterable[str | Job],
-    *,
-    out: str | Path = "harvest",
-    plan: Plan | None = None,
-    manners: Manners | None = None,
-    format: Format = "parquet",
-    queries: str | Path | Iterable[str] | None = None,
-    query_log: str | Path | None = None,
-    knowledge_base: str | Path | None = None,
-    running: Running | None = None,
-    observe: Observer = _ignore,
-    stopper: Stopper | None = None,
-) -> list[Result | UpwellError]:
-    """Harvests several sites; a result or an error for each, in their order: one that fails does not stop the others.
+async def harvest_all(urls: Iterable[str | Job], **options: Unpack[HarvestOptions]) -> list[Result | UpwellError]:
+    """Harvest several sites and return a result or an error for each, in their order; a failing site does not stop the others.
 
-    A `Job` in place of an address has a plan and manners of its own. `running` says how many at once, and where.
+    A `Job` instead of a URL carries its own plan and manners. See `HarvestOptions` for the keywords.
     """
     places = list(urls)
-    running = running or Running()
-    found: dict[int, Result | UpwellError] = {}
-    each = harvest_each(
-        places,
-        out=out,
-        plan=plan,
-        manners=manners,
-        format=format,
-        queries=queries,
-        query_log=query_log,
-        knowledge_base=knowledge_base,
-        running=running if running.sites is not None else replace(running, sites=len(places)),
-        observe=observe,
-        stopper=stopper,
-    )
-    async with aclosing(each):
-        async for outcome in each:
-            found[outcome.number] = outcome.result
-    return [found[number] if number in found else not_begun(place) for number, place in enumerate(places)]
+    running = options.get("running") or RunOptions()
+    options["running"] = running if running.sites is not None else replace(running, sites=len(places))
+    results: dict[int, Result | UpwellError] = {}
+    async with aclosing(harvest_each(places, **options)) as outcomes:
+        async for outcome in outcomes:
+            results[outcome.number] = outcome.result
+    return [results[number] if number in results else not_started(place) for number, place in enumerate(places)]
 
 
-async def harvest_each(
-    urls: Iterable[str | Job],
-    *,
-    out: str | Path = "harvest",
-    plan: Plan | None = None,
-    manners: Manners | None = None,
-    format: Format = "parquet",
-    queries: str | Path | Iterable[str] | None = None,
-    query_log: str | Path | None = None,
-    knowledge_base: str | Path | None = None,
-    running: Running | None = None,
-    observe: Observer = _ignore,
-    stopper: Stopper | None = None,
-) -> AsyncGenerator[SiteOutcome]:
-    """Harvests sites, of which there may be very many, and gives what came of each as it ends.
+async def harvest_each(urls: Iterable[str | Job], **options: Unpack[HarvestOptions]) -> AsyncGenerator[SiteOutcome]:
+    """Harvest sites, of which there may be very many, and yield the outcome of each as it ends.
 
-    Addresses are taken from the iterable when there is room for them. Those that were not begun when it was stopped are left out.
+    URLs are taken from the iterable when there is room for them. Sites that were not begun before a stop are left out.
+    See `HarvestOptions` for the keywords.
     """
     if isinstance(urls, Sequence):
         for place in urls:
-            address_of(place.url if isinstance(place, Job) else place)  # raises if it is none, before anything is asked
-    stopper = stopper or Stopper()
+            address_of(place.url if isinstance(place, Job) else place)  # raise for an invalid URL before any request
+    queries, observe = options.get("queries"), options.get("observe", _ignore)
+    stopper = options.get("stopper") or Stopper()
     stopper.observe = observe
     sites = Sites(
         places=urls,
-        out=out,
-        plan=plan or Plan(),
-        manners=manners or Manners(),
-        format=format,
+        out=options.get("out", "harvest"),
+        plan=options.get("plan") or Plan(),
+        manners=options.get("manners") or Manners(),
+        format=options.get("format", "parquet"),
         queries=queries if queries is None or isinstance(queries, str | Path) else tuple(queries),
-        query_log=query_log,
-        knowledge_base=knowledge_base,
+        query_log=options.get("query_log"),
+        knowledge_base=options.get("knowledge_base"),
         observe=observe,
-        running=running or Running(),
+        running=options.get("running") or RunOptions(),
         begin=stopper.begin,
     )
+    if unknown := options.keys() - HarvestOptions.__optional_keys__:
+        raise TypeError(f"harvest has no option {', '.join(map(repr, sorted(unknown)))}")
     async with aclosing(sites.outcomes()) as outcomes:
         async for outcome in outcomes:
             yield outcome
 
 
-async def tell_of_each(each: AsyncGenerator[SiteOutcome], ended: Callable[[SiteOutcome], None]) -> None:
-    """Calls a function with what came of each site as it ends."""
-    async with aclosing(each):
-        async for outcome in each:
-            ended(outcome)
+async def for_each_outcome(outcomes: AsyncGenerator[SiteOutcome], call: Callable[[SiteOutcome], None]) -> None:
+    """Call a function with the outcome of each site as it ends."""
+    async with aclosing(outcomes):
+        async for outcome in outcomes:
+            call(outcome)
 
 
-async def records(
-    url: str,
-    *,
-    out: str | Path = "harvest",
-    plan: Plan | None = None,
-    manners: Manners | None = None,
-    format: Format = "parquet",
-    queries: str | Path | Iterable[str] | None = None,
-    query_log: str | Path | None = None,
-    knowledge_base: str | Path | None = None,
-    observe: Observer = _ignore,
-) -> AsyncIterator[Mapping[str, object]]:
-    """The records of a harvest, each as soon as it is held; the files are written when it ends, or when nobody listens any more."""
-    rows: asyncio.Queue[Mapping[str, object] | None] = asyncio.Queue()  # None: the end
+async def records(url: str, **options: Unpack[HarvestOptions]) -> AsyncIterator[Mapping[str, object]]:
+    """Yield the records of a harvest as they arrive; the files are written at the end, or when the iteration is abandoned.
+
+    See `HarvestOptions` for the keywords.
+    """
+    rows: asyncio.Queue[Mapping[str, object] | None] = asyncio.Queue()  # None marks the end
     loop = asyncio.get_running_loop()
+    observe = options.get("observe", _ignore)
 
-    def pass_on(event: Event) -> None:  # in the thread that reads pages
+    def forward(event: Event) -> None:  # runs in the thread that reads pages
         if isinstance(event, Held):
             loop.call_soon_threadsafe(rows.put_nowait, dict(event.row))
         observe(event)
 
-    stopper = Stopper()
-    task = asyncio.ensure_future(
-        harvest(
-            url,
-            out=out,
-            plan=plan,
-            manners=manners,
-            format=format,
-            queries=queries,
-            query_log=query_log,
-            knowledge_base=knowledge_base,
-            observe=pass_on,
-            stopper=stopper,
-        )
-    )
+    stopper = options.get("stopper") or Stopper()
+    options["observe"], options["stopper"] = forward, stopper
+    task = asyncio.ensure_future(harvest(url, **options))
     task.add_done_callback(lambda _: rows.put_nowait(None))
     try:
         while (row := await rows.get()) is not None:
@@ -331,7 +280,7 @@ async def records(
             stopper.stop()
             await asyncio.wait([task])
         if not task.cancelled():
-            task.exception()  # looked at, so that asyncio does not complain of an error that nobody waits for
+            task.exception()  # mark it as retrieved, or asyncio reports an exception that nobody awaited
 
 
 async def ask(
@@ -342,11 +291,11 @@ async def ask(
     deadline: float = 5.0,
     manners: Manners | Callable[[str], Manners] | None = None,
 ) -> AskResult:
-    """Asks learned sources one question, all at once, and merges what they answer until the deadline; nothing is learned.
+    """Send one query to several learned sources at once, and merge the answers that arrive before the deadline.
 
-    A place is a `source.json`, the folder of a harvest, or a folder of many. `manners` may be a function that has those for an address.
+    A place is a `source.json`, the folder of a harvest, or a folder of harvests. `manners` may be a function of the URL.
     """
-    from upwell.together.ask import ask as ask_sources
+    from upwell.combine.ask import ask as ask_sources
 
     return await ask_sources(query, places, pages=pages, deadline=deadline, manners=manners)
 
@@ -361,12 +310,12 @@ async def enrich(
     format: Format = "parquet",
     tell: Callable[[str], None] = _no_warning,
     stopper: Stopper | None = None,
-) -> Enriched:
-    """Asks a learned source for each value of a column (`DIR:column`), and writes the rows with the best answer's fields beside them.
+) -> EnrichResult:
+    """Query a learned source for each value of a column (`DIR:column`), and write the rows with the fields of the best answer.
 
-    The same call again goes on where it was cut off; with a larger budget it goes further.
+    The same call again continues where the last one stopped; with a larger budget it goes further.
     """
-    from upwell.together.enrich import enrich_table
+    from upwell.combine.enrich import enrich_table
 
     folder = Path(out) if out is not None else None
     polite = manners or Manners()

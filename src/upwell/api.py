@@ -1,247 +1,134 @@
-"""The verbs, with the same names as on the command line. Those that read saved pages are in `upwell.offline`, those that ask are in `upwell.aio`.
+"""The verbs as blocking functions, with the names of the command line.
 
-A verb imports what it needs when it is called, so that no verb pays for another's libraries.
+`forms`, `probe`, `ask`, `harvest`, `harvest_all` and `enrich` are derived from the coroutines of `upwell.aio`, so that both have the same
+arguments. Everything is imported on first use: no verb loads the libraries of another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import asdict
+from functools import wraps
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack
 from urllib.parse import urlsplit
 
-from upwell.harvest.events import without_records
-from upwell.harvest.plan import Plan
+from upwell.choose.plan import Plan
 from upwell.lazy import lazily
 from upwell.net.manners import Manners
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _blocking(verb: Callable[P, Coroutine[Any, Any, T]], can_stop: bool = False) -> Callable[P, T]:
+    """Turn a coroutine function into a blocking one; with `can_stop`, Ctrl-C and SIGTERM end it with what it has."""
+
+    @wraps(verb)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        from upwell.aio import Stopper
+        from upwell.net.run import run_to_end
+
+        if not can_stop:
+            return run_to_end(verb(*args, **kwargs))
+        stopper = kwargs.setdefault("stopper", Stopper())
+        return run_to_end(verb(*args, **kwargs), getattr(stopper, "stop", None))
+
+    return run
+
+
 if TYPE_CHECKING:
-    from upwell.aio import Job
+    from upwell import aio
+    from upwell.aio import HarvestOptions, Job
+    from upwell.combine.catalogue import Catalogue, compare, match, match_columns
     from upwell.demo import Switches
-    from upwell.errors import UpwellError
     from upwell.harvest.events import Event, Observer
+    from upwell.harvest.explain import explain
     from upwell.harvest.files import Result
     from upwell.harvest.folders import export, status
     from upwell.harvest.run_log import run_status
-    from upwell.many_sites import Running, SiteOutcome
+    from upwell.many_sites import RunOptions, SiteOutcome
     from upwell.offline.blocks import blocks
-    from upwell.offline.cluster import cluster
-    from upwell.offline.entities import entities
+    from upwell.offline.entity_pages import entities
     from upwell.offline.extract import extract
-    from upwell.offline.links import links
-    from upwell.offline.parts import read_in_parts
+    from upwell.offline.inspect import cluster, links
+    from upwell.offline.many_archives import read_in_parts
     from upwell.offline.queries import queries
     from upwell.places import sites_of
-    from upwell.results import DemoTruth, FormsOnPage, ProbeSummary
-    from upwell.site.discover import Browser
+    from upwell.results import DemoTruth
     from upwell.store.folder import folder_of
-    from upwell.store.records import Format
-    from upwell.together.catalogue import Catalogue
-    from upwell.together.enrich import Enriched
-    from upwell.together.merge import AskResult
-    from upwell.together.verbs import compare, match, match_columns
+
+    ask = _blocking(aio.ask)
+    enrich = _blocking(aio.enrich, can_stop=True)
+    forms = _blocking(aio.forms)
+    harvest = _blocking(aio.harvest, can_stop=True)
+    harvest_all = _blocking(aio.harvest_all, can_stop=True)
+    probe = _blocking(aio.probe)
 else:
-    __getattr__ = lazily(
+    _BLOCKING = {  # name of a coroutine of `upwell.aio`: whether it can be stopped
+        "ask": False, "enrich": True, "forms": False, "harvest": True, "harvest_all": True, "probe": False,
+    }  # fmt: skip
+    _load = lazily(
         __name__,
         {
-            "Catalogue": "upwell.together.catalogue",
+            "Catalogue": "upwell.combine.catalogue",
             "Job": "upwell.aio",
             "Result": "upwell.harvest.files",
-            "Running": "upwell.many_sites",
+            "RunOptions": "upwell.many_sites",
             "blocks": "upwell.offline.blocks",
-            "cluster": "upwell.offline.cluster",
-            "compare": "upwell.together.verbs",
-            "entities": "upwell.offline.entities",
+            "cluster": "upwell.offline.inspect",
+            "compare": "upwell.combine.catalogue",
+            "entities": "upwell.offline.entity_pages",
+            "explain": "upwell.harvest.explain",
             "export": "upwell.harvest.folders",
             "extract": "upwell.offline.extract",
             "folder_of": "upwell.store.folder",
-            "links": "upwell.offline.links",
-            "match": "upwell.together.verbs",
-            "match_columns": "upwell.together.verbs",
+            "links": "upwell.offline.inspect",
+            "match": "upwell.combine.catalogue",
+            "match_columns": "upwell.combine.catalogue",
             "queries": "upwell.offline.queries",
-            "read_in_parts": "upwell.offline.parts",
-            "sites_of": "upwell.places",
+            "read_in_parts": "upwell.offline.many_archives",
             "run_status": "upwell.harvest.run_log",
+            "sites_of": "upwell.places",
             "status": "upwell.harvest.folders",
         },
     )
 
+    def __getattr__(name: str) -> object:
+        if name not in _BLOCKING:
+            return _load(name)
+        return globals().setdefault(name, _blocking(getattr(import_module("upwell.aio"), name), _BLOCKING[name]))
+
+
 __all__ = [
-    "Catalogue", "Job", "Result", "Running", "ask", "blocks", "cluster", "compare", "demo", "enrich", "entities", "export",
+    "Catalogue", "Job", "Result", "RunOptions", "ask", "blocks", "cluster", "compare", "demo", "enrich", "entities", "explain", "export",
     "extract", "folder_of", "forms", "harvest", "harvest_all", "harvest_each", "links", "match", "match_columns", "open", "probe",
     "queries", "read_in_parts", "records", "run_status", "sites_of", "status",
 ]  # fmt: skip
 
-DEMO_PORT = 8000  # always the same, so that a demo that was cut off goes on
-
-
-@without_records
-def _ignore(_: Event) -> None:
-    """The observer for those who do not want to observe."""
-
-
-def _no_warning(_: str) -> None:
-    """For those who do not want to be warned."""
-
-
-def forms(
-    page: str | Path,
-    *,
-    base_url: str = "",
-    manners: Manners | None = None,
-    browser: Browser = "auto",
-    warn: Callable[[str], None] = _no_warning,
-) -> FormsOnPage:
-    """How a site is asked: the forms of a page, judged, and its search interfaces, best first.
-
-    A saved file is only read. At an address the interfaces are tried with a few queries, so that none is offered that finds nothing;
-    where the page has none, pages one or two clicks away are looked at, and then the page as the browser shows it.
-    """
-    from upwell import aio
-    from upwell.net.run import run_to_end
-
-    return run_to_end(aio.forms(page, base_url=base_url, manners=manners, browser=browser, warn=warn))
-
-
-def probe(
-    url: str,
-    *,
-    out: str | Path = "probe",
-    plan: Plan | None = None,
-    manners: Manners | None = None,
-    observe: Observer = _ignore,
-) -> ProbeSummary:
-    """Sends probe queries until the kinds of answers are stable, and keeps the answers as a folder that `extract` reads."""
-    from upwell import aio
-    from upwell.net.run import run_to_end
-
-    return run_to_end(aio.probe(url, out=out, plan=plan, manners=manners, observe=observe))
-
-
-def harvest(
-    url: str,
-    *,
-    out: str | Path = "harvest",
-    plan: Plan | None = None,
-    manners: Manners | None = None,
-    format: Format = "parquet",
-    queries: str | Path | Iterable[str] | None = None,
-    query_log: str | Path | None = None,
-    knowledge_base: str | Path | None = None,
-    running: Running | None = None,
-    observe: Observer = _ignore,
-) -> Result:
-    """From a home page to a table, a summary and a report under `out/<host>`.
-
-    `queries` are asked first: a file with one a line, `DIR:column` for the values of a column of another harvest, or strings.
-    The same call again goes on where it was cut off; with a larger budget it goes further; with `Plan(refresh=True)` it asks anew.
-    """
-    from upwell import aio
-    from upwell.net.run import run_to_end
-
-    stopper = aio.Stopper()
-    asked = aio.harvest(
-        url,
-        out=out,
-        plan=plan,
-        manners=manners,
-        format=format,
-        queries=queries,
-        query_log=query_log,
-        knowledge_base=knowledge_base,
-        running=running,
-        observe=observe,
-        stopper=stopper,
-    )
-    return run_to_end(asked, stopper.stop)
-
-
-def harvest_all(
-    urls: Iterable[str | Job],
-    *,
-    out: str | Path = "harvest",
-    plan: Plan | None = None,
-    manners: Manners | None = None,
-    format: Format = "parquet",
-    queries: str | Path | Iterable[str] | None = None,
-    query_log: str | Path | None = None,
-    knowledge_base: str | Path | None = None,
-    running: Running | None = None,
-    observe: Observer = _ignore,
-) -> list[Result | UpwellError]:
-    """Harvests several sites; a result or an error for each, in their order: one that fails does not stop the others."""
-    from upwell import aio
-    from upwell.net.run import run_to_end
-
-    stopper = aio.Stopper()
-    asked = aio.harvest_all(
-        urls,
-        out=out,
-        plan=plan,
-        manners=manners,
-        format=format,
-        queries=queries,
-        query_log=query_log,
-        knowledge_base=knowledge_base,
-        running=running,
-        observe=observe,
-        stopper=stopper,
-    )
-    return run_to_end(asked, stopper.stop)
+DEMO_PORT = 8000  # fixed, so that an interrupted demo continues with the same URLs
 
 
 def harvest_each(
-    urls: Iterable[str | Job],
-    ended: Callable[[SiteOutcome], None],
-    *,
-    out: str | Path = "harvest",
-    plan: Plan | None = None,
-    manners: Manners | None = None,
-    format: Format = "parquet",
-    queries: str | Path | Iterable[str] | None = None,
-    query_log: str | Path | None = None,
-    knowledge_base: str | Path | None = None,
-    running: Running | None = None,
-    observe: Observer = _ignore,
+    urls: Iterable[str | Job], ended: Callable[[SiteOutcome], None], **options: Unpack[HarvestOptions]
 ) -> None:
-    """Harvests sites, of which there may be very many, and calls `ended` with what came of each as it ends.
+    """Harvest sites, of which there may be very many, and call `ended` with the outcome of each as it ends.
 
-    Addresses are taken from the iterable when there is room for them. Those that were not begun when it was stopped are left out.
+    URLs are taken from the iterable when there is room for them. Sites that were not begun before a stop are left out.
     """
     from upwell import aio
     from upwell.net.run import run_to_end
 
-    stopper = aio.Stopper()
-    each = aio.harvest_each(
-        urls,
-        out=out,
-        plan=plan,
-        manners=manners,
-        format=format,
-        queries=queries,
-        query_log=query_log,
-        knowledge_base=knowledge_base,
-        running=running,
-        observe=observe,
-        stopper=stopper,
-    )
-    run_to_end(aio.tell_of_each(each, ended), stopper.stop)
+    stopper = options.setdefault("stopper", aio.Stopper())
+    run_to_end(aio.for_each_outcome(aio.harvest_each(urls, **options), ended), stopper.stop if stopper else None)
 
 
-def records(
-    url: str,
-    *,
-    out: str | Path = "harvest",
-    plan: Plan | None = None,
-    manners: Manners | None = None,
-    format: Format = "parquet",
-    queries: str | Path | Iterable[str] | None = None,
-    query_log: str | Path | None = None,
-    knowledge_base: str | Path | None = None,
-    observe: Observer = _ignore,
-) -> Iterator[Mapping[str, object]]:
-    """The records of a harvest, each as soon as it is held; the files are written when it ends, or when you leave the loop."""
+def records(url: str, **options: Unpack[HarvestOptions]) -> Iterator[Mapping[str, object]]:
+    """Yield the records of a harvest as they arrive; the files are written at the end, or when the loop is left.
+
+    Takes the keywords of `harvest`.
+    """
     import queue
     import threading
 
@@ -249,30 +136,21 @@ def records(
     from upwell.harvest.events import Held
     from upwell.net.run import run_to_end
 
-    rows: queue.SimpleQueue[Mapping[str, object] | BaseException | None] = queue.SimpleQueue()  # None: the end
-    stopper = aio.Stopper()
+    rows: queue.SimpleQueue[Mapping[str, object] | BaseException | None] = queue.SimpleQueue()  # None marks the end
+    stopper = options.get("stopper") or aio.Stopper()
+    observe = options.get("observe")
 
-    def pass_on(event: Event) -> None:
+    def forward(event: Event) -> None:
         if isinstance(event, Held):
             rows.put(dict(event.row))
-        observe(event)
+        if observe is not None:
+            observe(event)
 
-    asked = aio.harvest(
-        url,
-        out=out,
-        plan=plan,
-        manners=manners,
-        format=format,
-        queries=queries,
-        query_log=query_log,
-        knowledge_base=knowledge_base,
-        observe=pass_on,
-        stopper=stopper,
-    )
+    options["observe"], options["stopper"] = forward, stopper
 
     def work() -> None:
         try:
-            run_to_end(asked)
+            run_to_end(aio.harvest(url, **options))
             rows.put(None)
         except BaseException as error:  # noqa: BLE001 # raised in the caller's thread
             rows.put(error)
@@ -284,62 +162,20 @@ def records(
             if isinstance(row, BaseException):
                 raise row
             yield row
-    finally:  # also where the caller breaks off
+    finally:  # also if the caller leaves the loop
         if thread.is_alive():
             stopper.stop()
         thread.join()
 
 
 def open(*places: str | Path) -> Catalogue:
-    """The harvests in some folders as one thing to search, ask, query, match and compare.
+    """Open the harvests in some folders as a catalogue to search, ask, query, match and compare; nothing is read yet.
 
-    >>> catalogue = open("harvest")  # nothing is read before it is asked for
+    >>> catalogue = open("harvest")
     """
-    from upwell.together.catalogue import Catalogue
+    from upwell.combine.catalogue import Catalogue
 
     return Catalogue(*places)
-
-
-def ask(
-    query: str,
-    places: str | Path | Iterable[str | Path],
-    *,
-    pages: int = 1,
-    deadline: float = 5.0,
-    manners: Manners | Callable[[str], Manners] | None = None,
-) -> AskResult:
-    """Asks learned sources one question, all at once, and merges what they answer until the deadline; nothing is learned.
-
-    A place is a `source.json`, the folder of a harvest, or a folder of many. `manners` may be a function that has those for an address.
-    """
-    from upwell import aio
-    from upwell.net.run import run_to_end
-
-    return run_to_end(aio.ask(query, places, pages=pages, deadline=deadline, manners=manners))
-
-
-def enrich(
-    place: str,
-    source: str | Path,
-    *,
-    out: str | Path | None = None,
-    budget: int = Plan.budget,
-    manners: Manners | None = None,
-    format: Format = "parquet",
-    tell: Callable[[str], None] = _no_warning,
-) -> Enriched:
-    """Asks a learned source for each value of a column (`DIR:column`), and writes the rows with the best answer's fields beside them.
-
-    The same call again goes on where it was cut off; with a larger budget it goes further.
-    """
-    from upwell import aio
-    from upwell.net.run import run_to_end
-
-    stopper = aio.Stopper()
-    asked = aio.enrich(
-        place, source, out=out, budget=budget, manners=manners, format=format, tell=tell, stopper=stopper
-    )
-    return run_to_end(asked, stopper.stop)
 
 
 def demo(
@@ -348,29 +184,34 @@ def demo(
     switches: Switches | None = None,
     plan: Plan | None = None,
     manners: Manners | None = None,
-    observe: Observer = _ignore,
+    observe: Observer | None = None,
     port: int = DEMO_PORT,
-    warn: Callable[[str], None] = _no_warning,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> tuple[Result, DemoTruth]:
-    """Starts the bundled site, harvests it, and compares the records with what the site truly holds."""
-    from upwell.demo import Switches, serve_anywhere
+    """Start the bundled site, harvest it, and compare the records with the true content of the site."""
+    from upwell.demo import SMALL_SITE, Switches, serve_anywhere
     from upwell.results import DemoTruth
-    from upwell.store.records import read_keys
+    from upwell.table.writers import read_keys
 
-    changed = [
-        f"{name}={value}"
-        for name, value in asdict(switches or Switches()).items()
-        if value != getattr(Switches(), name)
-    ]
+    switches = switches or Switches()
+    changed = [f"{name}={value}" for name, value in asdict(switches).items() if value != getattr(Switches(), name)]
+    folders = [] if switches == SMALL_SITE else changed or ["hard"]  # each variant of the site has its own folder
+    options: HarvestOptions = {
+        "out": "/".join([str(out), *folders]),
+        "plan": plan or Plan(budget=700),
+        "manners": manners or Manners(rate=0),
+    }
+    if observe is not None:
+        options["observe"] = observe
     with serve_anywhere(switches, port, warn) as site:
-        result = harvest(
-            site.url,
-            out="/".join([str(out), *changed]),
-            plan=plan or Plan(budget=700),
-            manners=manners or Manners(rate=0),
-            observe=observe,
-        )
+        result = _harvest(site.url, **options)
         cities = {city.id for city in site.truth}
     last_parts = (urlsplit(key).path.rsplit("/", 1)[-1] for key in read_keys(result.records))
     held = cities & {int(part) for part in last_parts if part.isdigit()}
     return result, DemoTruth(cities=len(cities), held=len(held), coverage=round(len(held) / len(cities), 4))
+
+
+def _harvest(url: str, **options: Unpack[HarvestOptions]) -> Result:
+    """Call `harvest`, which module code cannot see because it is created on first access."""
+    result: Result = getattr(import_module(__name__), "harvest")(url, **options)  # noqa: B009 # as the docstring says
+    return result

@@ -1,8 +1,10 @@
-"""Options from elsewhere than the command line: the variables `UPWELL_…`, and `upwell.toml` with options for all verbs, one verb, or one site.
+"""Options from environment variables and from `upwell.toml`, for all verbs, one verb, or one site.
 
-the command line    before
-UPWELL_HARVEST_RATE, then UPWELL_RATE
-[site."example.org"], then [harvest], then the top of upwell.toml: that of this folder, or of the nearest one above it
+In descending precedence:
+
+1. the command line
+2. the variables UPWELL_HARVEST_RATE, then UPWELL_RATE
+3. [site."example.org"], then [harvest], then the top level of upwell.toml in this folder, or in the nearest parent folder
 """
 
 import difflib
@@ -21,7 +23,7 @@ FILE = "upwell.toml"
 FILE_VARIABLE = "UPWELL_CONFIG"
 PREFIX = "UPWELL_"
 SITES = "site"
-# Options that name files or folders: in upwell.toml they are meant relative to it.
+# Options that name files or folders; in upwell.toml they are relative to its folder.
 PATHS = frozenset(
     ("ca", "cert", "cookies", "index", "key", "knowledge", "log", "out", "queries", "query-log", "save", "source")
 )
@@ -31,7 +33,7 @@ VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """A value of an option, and where it was found."""
+    """Value of an option, and where it was set."""
 
     value: Any
     where: str
@@ -40,22 +42,22 @@ class Origin:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What files and variables say, by verb or site and by option (`rate`, `user-agent`)."""
+    """Options from files and variables, by verb or site and by name (`rate`, `user-agent`)."""
 
     verbs: Mapping[str, Mapping[str, Origin]] = field(default_factory=dict)
     sites: Mapping[str, Mapping[str, Origin]] = field(default_factory=dict)
     file: Path | None = None
-    strangers: tuple[str, ...] = ()  # variables that no option goes by
+    unknown: tuple[str, ...] = ()  # messages about variables that match no option
 
     def of_site(self, host: str) -> Mapping[str, Origin]:
-        """What upwell.toml says of a site; `www.` before a host makes no other site."""
+        """Return the options of a site in upwell.toml; a leading `www.` of the host is ignored."""
         return self.sites.get(host.removeprefix("www."), {})
 
 
 def read_settings(
     options: Mapping[str, Iterable[str]], environment: Mapping[str, str] | None = None, folder: Path | None = None
 ) -> Settings:
-    """The settings for verbs with the options that each has (`rate`, `user-agent`); a key that none has is an error."""
+    """Read the settings; `options` are the option names of each verb. Raises `WrongUsage` for a key that is no option."""
     environment = os.environ if environment is None else environment
     known = {verb: set(names) for verb, names in options.items()}
     file = _find_file(environment, folder or Path.cwd())
@@ -71,14 +73,16 @@ def read_settings(
         elif key in known and isinstance(value, dict):
             verbs[key] |= _table(value, known[key], file, f"[{key}]", environment)
         elif name in everywhere and not isinstance(value, dict):
-            found = _table({key: value}, everywhere, file, "", environment)
+            for_all = _table({key: value}, everywhere, file, "", environment)
             for verb, has in known.items():
                 if name in has:
-                    verbs[verb] = {**found, **verbs[verb]}
+                    verbs[verb] = {**for_all, **verbs[verb]}
         else:
             raise WrongUsage(f"{file}: {_unknown(key, (*known, SITES, *everywhere))}")
-    strangers = []
-    for variable, value in sorted(environment.items(), key=lambda item: len(item[0])):  # those of one verb are longer
+    unknown = []
+    for variable, value in sorted(
+        environment.items(), key=lambda item: len(item[0])
+    ):  # variables of one verb are longer, so that they come last
         if not variable.startswith(PREFIX) or variable == FILE_VARIABLE:
             continue
         name = variable.removeprefix(PREFIX).lower().replace("_", "-")
@@ -90,22 +94,22 @@ def read_settings(
         elif rest in known.get(verb, ()):
             verbs[verb][rest] = origin
         else:
-            strangers.append(f"{variable}: {_unknown(name, everywhere)}")
-    return Settings(verbs=verbs, sites=sites, file=file, strangers=tuple(strangers))
+            unknown.append(f"{variable}: {_unknown(name, everywhere)}")
+    return Settings(verbs=verbs, sites=sites, file=file, unknown=tuple(unknown))
 
 
 def _find_file(environment: Mapping[str, str], folder: Path) -> Path | None:
-    """The file that UPWELL_CONFIG names, else the nearest one in this folder or above it."""
+    """Return the file that UPWELL_CONFIG names, else the nearest upwell.toml in this folder or a parent folder."""
     if named := environment.get(FILE_VARIABLE):
         if not Path(named).is_file():
             raise WrongUsage(f"{FILE_VARIABLE}={named}: there is no such file")
         return Path(named)
-    found = next((path / FILE for path in (folder, *folder.parents) if (path / FILE).is_file()), None)
-    return Path(FILE) if found == Path.cwd() / FILE else found  # as a person would call it
+    nearest = next((path / FILE for path in (folder, *folder.parents) if (path / FILE).is_file()), None)
+    return Path(FILE) if nearest == Path.cwd() / FILE else nearest  # a relative path, for messages
 
 
 def _read(file: Path) -> dict[str, Any]:
-    import tomllib  # here, because most have no such file
+    import tomllib  # imported here, because most users have no such file
 
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
@@ -116,34 +120,34 @@ def _read(file: Path) -> dict[str, Any]:
 def _table(
     table: object, known: set[str], file: Path | None, place: str, environment: Mapping[str, str]
 ) -> dict[str, Origin]:
-    """The options of one table of the file."""
+    """Return the options of one table of the file."""
     where = f"{file} {place}".strip()
     if not isinstance(table, dict):
-        raise WrongUsage(f"{where}: it should be a table of options")
-    found = {}
+        raise WrongUsage(f"{where}: must be a table of options")
+    origins = {}
     for key, value in table.items():
         name = key.replace("_", "-")
         if name not in known:
             raise WrongUsage(f"{where}: {_unknown(key, known)}")
         if isinstance(value, dict):
-            raise WrongUsage(f"{where}: {key} should be a value and no table")
+            raise WrongUsage(f"{where}: {key} must be a value, not a table")
         value = _filled_in(value, where, key, environment)
         if name in PATHS and isinstance(value, str) and file is not None:
             value = str(file.parent / Path(value).expanduser())
-        found[name] = Origin(value=value, where=where)
-    return found
+        origins[name] = Origin(value=value, where=where)
+    return origins
 
 
 def _filled_in(value: Any, where: str, key: str, environment: Mapping[str, str]) -> Any:
-    """A text with `${NAME}` replaced by that variable, so that secrets need not stand in the file."""
+    """Replace `${NAME}` in a text by that variable, so that secrets need not be in the file."""
     if isinstance(value, list):
-        return [_filled_in(one, where, key, environment) for one in value]
+        return [_filled_in(item, where, key, environment) for item in value]
     if not isinstance(value, str):
         return value
     for name in VARIABLE.findall(value):
         if name not in environment:
             raise WrongUsage(f"{where}: {key} needs the variable {name}, which is not set")
-    return VARIABLE.sub(lambda found: environment[found[1]], value)
+    return VARIABLE.sub(lambda match: environment[match[1]], value)
 
 
 def _unknown(key: str, known: Iterable[str]) -> str:

@@ -1,23 +1,23 @@
-"""One tree of errors; every message names the value, the cause and the way out.
+"""The errors of Upwell, as one tree; every message names the value, the cause and the remedy.
 
     UpwellError
-    ├── WrongUsage          an argument that makes no sense (exit code 2)
-    ├── NoSearchForm        the site has no way in that was found
-    ├── Forbidden           robots.txt forbids the page that is needed
-    │   └── WouldAct        a request that may change something at the site
+    ├── WrongUsage          invalid arguments (exit code 2)
+    ├── NoSearchForm        no search interface was found
+    ├── Forbidden           robots.txt forbids a required page
+    │   └── WouldAct        the request may change something on the site
     ├── Unreachable         the site did not answer
     │   └── Refused         an address in a private network that the user did not name
-    ├── NothingLearned      the answers could not be told apart or cut into records
-    ├── TookTooLong         reading a page needed more CPU than a page may
-    ├── Crashed             a fault of Upwell itself
-    ├── BudgetSpent         the requests, seconds or bytes that the user allowed are spent
-    ├── Interrupted         somebody stopped it before anything was learned (exit code 3)
-    ├── WorkerLost          a process or machine that worked is gone; its work runs again elsewhere
+    ├── NothingLearned      no answer could be cut into records
+    ├── TookTooLong         reading a page exceeded its CPU time
+    ├── Crashed             a bug in Upwell
+    ├── BudgetSpent         the budget of requests, seconds or bytes is used up
+    ├── Interrupted         stopped before anything was learned (exit code 3)
+    ├── WorkerLost          a worker process or machine ended; its work runs again elsewhere
     ├── CannotKeep          the folder of a harvest cannot be used: full, read-only, damaged
-    │   └── InUse           another process harvests into it
-    └── MissingExtra        an optional part is not installed
+    │   └── InUse           another process harvests into the same folder
+    └── MissingExtra        an optional dependency is not installed
 
-A single bad page is no error but a value (`upwell.model.Skipped`); an error ends the run.
+A page that cannot be used is a value (`upwell.types.Skipped`), not an error; an error ends the harvest of the site.
 """
 
 __all__ = [
@@ -41,36 +41,36 @@ __all__ = [
 
 
 class UpwellError(Exception):
-    """Anything that Upwell itself reports; the command line prints its message and exits with 1."""
+    """Base of all errors that Upwell reports; the command line prints the message and exits with `exit_code`."""
 
     exit_code = 1
-    requests: int | None = None  # that were sent before it; None where nobody counted them
+    requests: int | None = None  # requests sent before the error; None: unknown
 
 
 class WrongUsage(UpwellError):
-    """An argument that makes no sense."""
+    """An argument or option is invalid."""
 
     exit_code = 2
 
 
 class NoSearchForm(UpwellError):
-    """No way was found to ask the site."""
+    """No search interface was found on the site."""
 
 
 class Forbidden(UpwellError):
-    """The site's robots.txt forbids a page without which nothing can be done."""
+    """The site's robots.txt forbids a required page."""
 
 
 class WouldAct(Forbidden):
-    """A request that may change something at the site is not sent."""
+    """A request was not sent because it may change something on the site."""
 
 
 class Unreachable(UpwellError):
-    """The site did not answer, however often it was asked."""
+    """The site did not answer, despite retries."""
 
 
 class Refused(Unreachable):
-    """An address in a private network, reached from elsewhere, is not asked."""
+    """A link or redirect leads to an address in a private network, which is not requested."""
 
 
 class NothingLearned(UpwellError):
@@ -78,39 +78,39 @@ class NothingLearned(UpwellError):
 
 
 class TookTooLong(UpwellError):
-    """A page that takes too long to read is given up."""
+    """Reading a page took too much CPU time."""
 
-    def __init__(self, message: str = "a page took too long to read; it may be made for that") -> None:
+    def __init__(self, message: str = "a page took too long to read; it may be built to do so") -> None:
         super().__init__(message)
 
 
 class Crashed(UpwellError):
-    """A fault of Upwell itself: the other sites of the run go on."""
+    """A bug in Upwell; the other sites of the run continue."""
 
 
 class BudgetSpent(UpwellError):
-    """Nothing more may be sent: the requests, seconds or bytes that the user allowed are spent."""
+    """The budget of requests, seconds or bytes is used up."""
 
 
 class Interrupted(UpwellError):
-    """Somebody stopped it before anything was learned; what was asked is kept."""
+    """The harvest was stopped before anything was learned; the answers so far are kept."""
 
     exit_code = 3
 
 
 class WorkerLost(UpwellError):
-    """A process or a machine that worked is gone; what it kept is there, and its work can run elsewhere."""
+    """A worker process or machine ended; its state is saved, and its work can continue elsewhere."""
 
 
 class CannotKeep(UpwellError):
-    """What came cannot be kept, so nothing more is asked; what was kept before is whole."""
+    """Results cannot be written, so that nothing more is requested; earlier results are intact."""
 
 
 class InUse(CannotKeep):
-    """Another process harvests the same; one that was killed lets go after a while."""
+    """Another process harvests into the same folder; the lease of a killed process expires after a while."""
 
     requests = 0
 
 
 class MissingExtra(UpwellError):
-    """A part of Upwell that is installed separately is missing."""
+    """An optional dependency is not installed."""

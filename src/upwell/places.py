@@ -1,4 +1,4 @@
-"""What a person writes to name sites: addresses with or without a scheme, and files with one a line."""
+"""Sites as users name them: URLs with or without a scheme, and files with one site per line."""
 
 import re
 from collections.abc import Iterable
@@ -6,17 +6,17 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from upwell.errors import WrongUsage
-from upwell.page.hosts import host_and_port, is_loopback
+from upwell.urls.hosts import host_and_port, is_loopback
 
 __all__ = ["address_of", "addresses_to_try", "shown", "sites_of"]
 
 SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.I)
-FILE_ENDINGS = (".txt", ".csv", ".tsv", ".list", ".lst", ".json", ".jsonl", ".html", ".htm")  # no top-level domains
+FILE_ENDINGS = (".txt", ".csv", ".tsv", ".list", ".lst", ".json", ".jsonl", ".html", ".htm")  # not top-level domains
 HOST = re.compile(r"(?:[^@/\s]+@)?(?:localhost|[\w-]+(?:\.[\w-]+)+|\[[0-9a-f:.]+\])(?::\d+)?", re.I)
 
 
 def sites_of(places: Iterable[str]) -> list[str]:
-    """The sites that places stand for, each once: a place is an address, or a file with one a line (# begins a comment line)."""
+    """Return the distinct sites of some places: a place is a URL, or a file with one URL per line (lines with # are comments)."""
     sites: list[str] = []
     for place in places:
         if SCHEME.match(place) or not Path(place).is_file():
@@ -29,12 +29,12 @@ def sites_of(places: Iterable[str]) -> list[str]:
         lines = (line.strip() for line in text.splitlines())
         sites += [line for line in lines if line and not line.startswith("#")]
     if not sites:
-        raise WrongUsage("there is no address to harvest; name one, or a file with one a line")
+        raise WrongUsage("there is no address to harvest; name one, or a file with one per line")
     return list(dict.fromkeys(sites))
 
 
 def shown(place: str) -> str:
-    """A place as messages may have it: without the password that may stand in it.
+    """Return a place without credentials, for messages.
 
     >>> shown("https://ann:secret@example.org/")
     'https://***@example.org/'
@@ -43,12 +43,12 @@ def shown(place: str) -> str:
 
 
 def address_of(place: str) -> str:
-    """The address that is tried first."""
+    """Return the URL to try first."""
     return addresses_to_try(place)[0]
 
 
 def addresses_to_try(place: str) -> tuple[str, ...]:
-    """The address itself; without a scheme by HTTPS and then by HTTP, on this machine by HTTP alone.
+    """Return the URLs to try: the URL itself; without a scheme, HTTPS and then HTTP, or only HTTP for this machine.
 
     >>> addresses_to_try("example.org"), addresses_to_try("localhost:8000/search")
     (('https://example.org/', 'http://example.org/'), ('http://localhost:8000/search',))

@@ -1,4 +1,4 @@
-"""What the verbs return, one value each; `as_dict` is what `--json` prints, with the same keys in the same order.
+"""Results of the verbs, one class each; `--json` prints `as_dict`, with the same keys in the same order.
 
 verb        returns
 forms       FormsOnPage
@@ -11,7 +11,7 @@ queries     SuggestedQuery, one for each query
 probe       ProbeSummary
 status      FolderStatus, one for each harvest
 export      Exported
-harvest     upwell.Result, whose `summary` is a Summary: what `summary.json` holds
+harvest     upwell.Result, whose `summary` is a Summary: the content of `summary.json`
 demo        upwell.Result and DemoTruth
 """
 
@@ -22,12 +22,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, Protocol, TypedDict
 
-if TYPE_CHECKING:  # a verb that returns one of these has loaded its parts already
+if TYPE_CHECKING:
+    from upwell.answers.argument_roles import ArgumentRole
     from upwell.answers.pager import NextPage
-    from upwell.answers.roles import Argument
-    from upwell.extract.blocks import BlockType, Structure
-    from upwell.model import Form, Kind, SearchInterface
-    from upwell.source.apply import Checks
+    from upwell.content.main_content import BlockType, Structure
+    from upwell.source.apply import ReadingChecks
+    from upwell.types import Form, Kind, SearchInterface
 
 __all__ = [
     "BlockOnPage",
@@ -41,8 +41,9 @@ __all__ = [
     "FolderStatus",
     "FormsOnPage",
     "LinksOfAnswers",
+    "MatchRegion",
     "PageBlocks",
-    "Pagelet",
+    "PartOfArchive",
     "ProbeSummary",
     "Size",
     "SuggestedQuery",
@@ -53,48 +54,50 @@ __all__ = [
 
 
 class VerbResult(Protocol):
-    """Anything that a verb returns."""
+    """Result of a verb."""
 
     def as_dict(self) -> dict[str, object]:
-        """The result as JSON has it."""
+        """Return the result for JSON."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class FormsOnPage:
-    """The forms of a page as they were judged, and the search interfaces that follow, best first."""
+    """The classified forms of a page, and its search interfaces, best first."""
 
-    page: str  # the address or the file, as it was given
+    page: str  # URL or file, as given
     forms: tuple[Form, ...]
     interfaces: tuple[SearchInterface, ...]
 
     def as_dict(self) -> dict[str, object]:
+        interfaces = [
+            {
+                "method": interface.method,
+                "url": interface.url,
+                "query_field": interface.query_field,
+                "fields": dict(interface.as_dict()["fields"]),
+                "score": interface.score,
+                "via": interface.via,
+            }
+            for interface in self.interfaces
+        ]
         return {
             "page": self.page,
             "forms": [
                 {"index": form.index, "kind": form.kind, "score": form.score, "query_field": form.query_field}
                 for form in self.forms
             ],
-            "templates": [
-                {
-                    "method": interface.method,
-                    "url": interface.url,
-                    "query_field": interface.query_field,
-                    "fields": dict(interface.as_dict()["fields"]),
-                    "score": interface.score,
-                    "via": interface.via,
-                }
-                for interface in self.interfaces
-            ],
+            "search_interfaces": interfaces,
+            "templates": interfaces,  # deprecated name of `search_interfaces`
         }
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pagelet:
-    """Where the matches of an answer are."""
+class MatchRegion:
+    """Element of an answer that contains its matches."""
 
     path: str
-    score: float  # share of the page's text that they hold
+    score: float  # share of the page's text that the matches have
 
     def as_dict(self) -> dict[str, object]:
         return {"path": self.path, "score": self.score}
@@ -105,21 +108,21 @@ class ExtractedRecord:
     """One match of an answer."""
 
     text: str
-    fields: Mapping[str, str]  # as the page writes them
-    values: Mapping[str, object]  # the same as numbers, prices and dates, where they are such
+    fields: Mapping[str, str]  # as written in the page
+    values: Mapping[str, object]  # the same, parsed as numbers, prices and dates if possible
     key: str
     path: str
-    region: int = 1  # which list of the answer it is in, where several were looked for
+    region: int = 1  # number of the list in the answer, if several were extracted
 
     def as_dict(self) -> dict[str, object]:
-        found: dict[str, object] = {
+        row: dict[str, object] = {
             "text": self.text,
             "fields": dict(self.fields),
             "values": dict(self.values),
             "key": self.key,
             "path": self.path,
         }
-        return found | {"region": self.region} if self.region > 1 else found
+        return row | {"region": self.region} if self.region > 1 else row
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,10 +131,10 @@ class ExtractedPage:
 
     page: str
     kind: Kind
-    cluster: int  # -1: like no page that was learned from
-    pagelets: tuple[Pagelet, ...]
+    cluster: int  # -1: unlike all pages that were learned from
+    pagelets: tuple[MatchRegion, ...]
     records: tuple[ExtractedRecord, ...]
-    checks: Checks  # what speaks for or against this reading
+    checks: ReadingChecks  # evidence for or against this reading
 
     def as_dict(self) -> dict[str, object]:
         return {
@@ -146,7 +149,7 @@ class ExtractedPage:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusteredPage:
-    """One saved answer and the cluster that it belongs to."""
+    """One saved answer and its cluster."""
 
     page: str
     cluster: int  # -1: fits no cluster of the earlier pages
@@ -158,14 +161,14 @@ class ClusteredPage:
 
 @dataclass(frozen=True, kw_only=True)
 class LinksOfAnswers:
-    """Where the answers of a source lead."""
+    """The links of a source's answers, by role."""
 
-    next: Mapping[str, str]  # page → address of its next page, where a link leads there
-    steps: Mapping[str, NextPage]  # page → what to send for its next page, where no plain link does
-    query: str  # the URL argument that carries the query; "" where none was found
-    arguments: Mapping[str, Argument]  # URL argument → its role
-    keep: tuple[str, ...]  # second-level addresses worth fetching, one for each thing that they ask for
-    dropped: int  # second-level addresses that would bring nothing new
+    next: Mapping[str, str]  # page → URL of its next page, if it is a link
+    steps: Mapping[str, NextPage]  # page → request for its next page, if it is not a link
+    query: str  # URL argument with the query; "" if none was found
+    arguments: Mapping[str, ArgumentRole]  # URL argument → its role
+    keep: tuple[str, ...]  # second-level URLs worth fetching, without equivalent ones
+    dropped: int  # number of second-level URLs that would return nothing new
 
     def as_dict(self) -> dict[str, object]:
         return {
@@ -191,24 +194,24 @@ class LinksOfAnswers:
 
 @dataclass(frozen=True, kw_only=True)
 class BlockOnPage:
-    """One informative block: what it is, where it stands, what it says, and how sure that is (0 … 1)."""
+    """One informative block: type, path, text, and confidence (0 … 1)."""
 
     type: BlockType
     path: str
     text: str
     score: float
-    links: tuple[tuple[str, str], ...] = ()  # of a table of contents: title and address of each entry
+    links: tuple[tuple[str, str], ...] = ()  # of a table of contents: title and URL of each entry
 
     def as_dict(self) -> dict[str, object]:
-        found: dict[str, object] = {"type": self.type, "path": self.path, "text": self.text, "score": self.score}
+        row: dict[str, object] = {"type": self.type, "path": self.path, "text": self.text, "score": self.score}
         if self.type == "toc":
-            found["links"] = [{"title": title, "url": url} for title, url in self.links]
-        return found
+            row["links"] = [{"title": title, "url": url} for title, url in self.links]
+        return row
 
 
 @dataclass(frozen=True, kw_only=True)
 class PageBlocks:
-    """The informative blocks of one page, and the tree that they form."""
+    """The informative blocks of one page, and its structure."""
 
     page: str
     structure: Structure | None
@@ -224,11 +227,11 @@ class PageBlocks:
 
 @dataclass(frozen=True, kw_only=True)
 class EntityPage:
-    """One saved page that shows one thing."""
+    """One saved page that describes one entity."""
 
     page: str
-    fields: Mapping[str, str | list[str] | None]  # as the page writes them; None where it has none
-    template: int | None = None  # where the pages are of several templates: which, from 0
+    fields: Mapping[str, str | list[str] | None]  # as written in the page; None: missing
+    template: int | None = None  # number of the page template, from 0, if the pages have several
 
     def as_dict(self) -> dict[str, object]:
         template = {} if self.template is None else {"template": self.template}
@@ -237,11 +240,11 @@ class EntityPage:
 
 @dataclass(frozen=True, kw_only=True)
 class SuggestedQuery:
-    """One query worth asking."""
+    """A suggested query."""
 
     query: str
-    expected: float  # new documents from a dictionary, clicks from a log, score of its type from a knowledge base
-    type: str = ""  # domain/type of the entity, from a knowledge base
+    expected: float  # expected new documents (snapshot), clicks (log), or score of its type (knowledge base)
+    type: str = ""  # domain/type of the entity, for a knowledge base
 
     def as_dict(self) -> dict[str, object]:
         return {"query": self.query, "expected": self.expected} | ({"type": self.type} if self.type else {})
@@ -249,45 +252,47 @@ class SuggestedQuery:
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeSummary:
-    """What the probe queries brought."""
+    """Result of the probe queries."""
 
     site: str
     requests: int
     answers: Mapping[str, int]  # by kind
-    stable: bool  # whether the kinds no longer changed when it ended
+    stable: bool  # the kinds of answers no longer changed
     interface: SearchInterface
-    pages: int  # answers that were kept
+    pages: int  # answers that were saved
 
     def as_dict(self) -> dict[str, object]:
+        interface = {
+            "method": self.interface.method,
+            "url": self.interface.url,
+            "query_field": self.interface.query_field,
+        }
         return {
             "site": self.site,
             "requests": self.requests,
             "answers": dict(self.answers),
             "stable": self.stable,
-            "template": {
-                "method": self.interface.method,
-                "url": self.interface.url,
-                "query_field": self.interface.query_field,
-            },
+            "search_interface": interface,
+            "template": interface,  # deprecated name of `search_interface`
             "pages": self.pages,
         }
 
 
 @dataclass(frozen=True, kw_only=True)
 class FolderStatus:
-    """What the folder of one harvest holds."""
+    """Status of the folder of one harvest."""
 
-    folder: str | Path  # a path, or an address
+    folder: str | Path  # path or URL
     site: str
     about: str  # the query of --about
     records: int
     requests: int
-    statement: str  # of its coverage, as of the last end
-    stopped: str  # why it ended; "running" or "not finished" where it has not
-    next_hour: Mapping[str, int]  # requests, and the records that they should bring
+    statement: str  # coverage statement of the last run
+    stopped: str  # why it ended, or "running", or "not finished"
+    next_hour: Mapping[str, int]  # requests, and the new records expected from them
     files: tuple[str, ...]
-    bytes: int  # of all files; at an address without those of the archive
-    changed: str  # when, in ISO 8601
+    bytes: int  # of all files; for a URL without the archive
+    changed: str  # time of the last change, ISO 8601
 
     def as_dict(self) -> dict[str, object]:
         return {
@@ -307,9 +312,9 @@ class FolderStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class Exported:
-    """A table that was written."""
+    """An exported table."""
 
-    file: str | Path  # a path, or an address
+    file: str | Path  # path or URL
     records: int
     columns: int
 
@@ -319,7 +324,7 @@ class Exported:
 
 @dataclass(frozen=True, kw_only=True)
 class DemoTruth:
-    """What the demo site truly holds, and how much of it a harvest has."""
+    """True number of cities of the demo site, and the coverage of a harvest."""
 
     cities: int
     held: int
@@ -330,7 +335,7 @@ class DemoTruth:
 
 
 class Size(TypedDict):
-    """How many records there are: the estimate and the ends of its 95 % interval."""
+    """Number of records: the estimate and the ends of its 95 % interval."""
 
     estimate: int
     low: int
@@ -338,17 +343,18 @@ class Size(TypedDict):
 
 
 class SummaryChecks(TypedDict):
-    """What the first source said about itself, compared with what came, and what the table looks like."""
+    """Statements of the first source about itself that can be compared with the harvest, and figures of the table."""
 
     skipped: int
-    limit: NotRequired[int | None]
+    result_cap: NotRequired[int | None]  # None: unknown
+    limit: NotRequired[int | None]  # deprecated name of `result_cap`
     lower_bound: bool
     size_by: NotRequired[str]
     totals: NotRequired[bool]
     understands: NotRequired[dict[str, str]]
     relearned: NotRequired[int]
     next_100: NotRequired[int]
-    next_hour: NotRequired[dict[str, int]]  # requests, and the records that they should bring
+    next_hour: NotRequired[dict[str, int]]  # requests, and the new records expected from them
     filtered: NotRequired[dict[str, int]]
     robots: NotRequired[str]
     fill: dict[str, float]
@@ -356,12 +362,12 @@ class SummaryChecks(TypedDict):
 
 
 class Details(TypedDict):
-    """Record pages: how many were read, the columns that they have beyond the lists', and the requests that the others need."""
+    """Record pages: number read, columns that only they have, and requests needed for the others."""
 
     pages: int
     columns: list[str]
     requests: int
-    left_out: dict[str, int]  # pages that say nothing of a record, by reason
+    left_out: dict[str, int]  # pages without data about a record, by reason
 
 
 class Summary(TypedDict):
@@ -374,14 +380,29 @@ class Summary(TypedDict):
     records: int
     overlap_rate: float
     size: Size
-    coverage: float | None  # None: nothing bounds the size from above
+    coverage: float | None  # None: the size has no upper bound
     statement: str
     out_of_reach: list[str]
     checks: SummaryChecks
     details: Details
-    tables: dict[str, int]  # kind of thing → rows
+    tables: dict[str, int]  # kind of entity → rows
     stopped: str
     seconds: float
     bytes: int
     refreshed: NotRequired[dict[str, int]]
     sources: list[dict[str, object]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartOfArchive:
+    """One of many WARC files that `--engine` reads: number of its pages, and rows written per table."""
+
+    file: str
+    pages: int
+    rows: Mapping[str, int]  # by table
+    elsewhere: int = 0  # revisit records without rows: their bodies are in another file
+    trouble: str = ""  # why it was not read completely; the next run reads it again
+    was_done: bool = False  # it was read by an earlier run
+
+    def as_dict(self) -> dict[str, object]:
+        return {**vars(self), "rows": dict(self.rows)}

@@ -1,4 +1,4 @@
-"""Upwell in a Scrapy project: a spider that asks a learned source, and a pipeline that keeps one typed row for each thing.
+"""Upwell in a Scrapy project: a spider that queries a learned source, and a pipeline that writes one typed row per entity.
 
     class Cities(UpwellSpider):
         name = "cities"
@@ -6,8 +6,8 @@
         queries = ("lima", "quito")
         custom_settings = {"ITEM_PIPELINES": {"upwell.scrapy.UpwellPipeline": 300}, "UPWELL_TABLE": "cities.parquet"}
 
-Scrapy fetches, with its own settings for robots.txt, rate and retries; Upwell fills the search, reads the answers and finds the next page.
-Needs the package scrapy: pip install 'upwell[scrapy]'.
+Scrapy sends the requests, with its own settings for robots.txt, rate and retries; Upwell creates the requests, reads the answers and finds the
+next page. Requires Scrapy: pip install 'upwell[scrapy]'.
 """
 
 from __future__ import annotations
@@ -20,34 +20,37 @@ from typing import TYPE_CHECKING, Any
 import scrapy
 from scrapy.exceptions import DropItem
 
-from upwell.answers.next_page import request_of
+from upwell.answers.next_page import next_page_request
+from upwell.combine.learned_source import LearnedSource, load_sources
+from upwell.discover import interfaces
 from upwell.errors import WrongUsage
-from upwell.harvest.tables import tables_of
-from upwell.model import Record
-from upwell.page.data import read_page
-from upwell.site import interfaces
+from upwell.page.formats import read_page
 from upwell.source.apply import apply
 from upwell.source.paging import next_page_of, posts_elsewhere
-from upwell.store.records import FORMATS, write
 from upwell.store.state import State
-from upwell.together.learned import LearnedSource, load_sources
+from upwell.table.build import build_tables
+from upwell.table.writers import FORMATS, write
+from upwell.types import Record
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from upwell.model import Request
+    from upwell.types import Request
 
 __all__ = ["UpwellPipeline", "UpwellSpider"]
 
 
 class UpwellSpider(scrapy.Spider):
-    """Asks a learned source its queries, page after page; an item for each match. `-a source=… -a queries="lima quito"` does on the command line."""
+    """Spider that sends queries to a learned source, follows their result pages and yields an item per match.
+
+    On the command line: `-a source=… -a queries="lima quito"`.
+    """
 
     name = "upwell"
     source: str | Path = ""  # a `source.json` of `upwell harvest`
     queries: str | Iterable[str] = ()
-    max_pages = 0  # of a query; 0: all
+    max_pages = 0  # result pages per query; 0: all
 
     def __init__(self, name: str | None = None, **arguments: Any) -> None:
         super().__init__(name, **arguments)
@@ -62,12 +65,12 @@ class UpwellSpider(scrapy.Spider):
         self.asked = asked
 
     async def start(self) -> AsyncIterator[scrapy.Request]:
-        """The first page of each query, from each source of the file."""
+        """Yield the requests for the first page of each query, for each source of the file."""
         for request in self.start_requests():
             yield request
 
     def start_requests(self) -> Iterator[scrapy.Request]:
-        """The same, for older versions of Scrapy."""
+        """Yield the same requests, for older versions of Scrapy."""
         for number, source in enumerate(self.sources):
             for query in self.asked:
                 yield self._request(interfaces.fill(source.interface, query), number, query, 1)
@@ -84,7 +87,7 @@ class UpwellSpider(scrapy.Spider):
         )
 
     def parse(self, response: Response, **known: Any) -> Iterator[dict[str, Any] | scrapy.Request]:
-        """The matches of an answer, then the request for its next page."""
+        """Yield the matches of an answer, then the request for its next page."""
         source, query, page = self.sources[known["number"]], str(known["query"]), int(known["page"])
         headers = {name.decode("latin-1"): values[-1].decode("latin-1") for name, values in response.headers.items()}
         tree = read_page(response.body, response.url, headers)
@@ -95,41 +98,41 @@ class UpwellSpider(scrapy.Spider):
         following = next_page_of(tree, reading, query, source.model.next_link)
         if following is None or page == self.max_pages or posts_elsewhere(following, tree, source.interface.url):
             return
-        yield self._request(request_of(following, query), known["number"], query, page + 1)
+        yield self._request(next_page_request(following, query), known["number"], query, page + 1)
 
 
 class UpwellPipeline:
-    """Drops what came before, and writes one typed row for each thing to the file of the setting `UPWELL_TABLE` when the spider ends."""
+    """Pipeline that drops repeated items, and writes one typed row per entity to the file of the setting `UPWELL_TABLE` at the end."""
 
     def __init__(self, table: Path | None) -> None:
         self.table, self.state = table, State()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> UpwellPipeline:
-        """As Scrapy makes it."""
+        """Create the pipeline from the settings of a crawler."""
         place = crawler.settings.get("UPWELL_TABLE")
         format = os.path.splitext(place)[1].lstrip(".") if place else "parquet"
         if format not in FORMATS:
-            raise WrongUsage(f"UPWELL_TABLE {place}: the name should end in .{', .'.join(FORMATS)}")
+            raise WrongUsage(f"UPWELL_TABLE {place}: the name must end in .{', .'.join(FORMATS)}")
         return cls(Path(place) if place else None)
 
     def process_item(self, item: dict[str, Any]) -> dict[str, Any]:
-        """Keeps an item that is new; another sight of the same thing fills its gaps."""
+        """Store a new item; the fields of a repeated item fill gaps of the stored one."""
         fields = {name: str(value) for name, value in item.items() if not name.startswith("_") and value is not None}
         key = str(item.get("_key") or sorted(fields.items()))
         record = Record(key=key, url=item.get("_url"), path="", text="", fields=fields)
         origin = {"_source": item.get("_source", ""), "_query": item.get("_query", ""), "_page": "", "_fetched": None}
         (is_new,) = self.state.add([record], origin)
         if not is_new:
-            raise DropItem(f"{key} came before")
+            raise DropItem(f"{key} is a duplicate")
         return item
 
     def close_spider(self) -> None:
-        """Writes the table."""
+        """Write the table."""
         if self.table is None or not len(self.state):
             return
-        for table in tables_of(self.state):
+        for table in build_tables(self.state):
             name = f"{self.table.stem}-{table.kind}{self.table.suffix}" if table.kind else self.table.name
             self.table.parent.mkdir(parents=True, exist_ok=True)
             file = self.table.with_name(name)
-            write(table.rows, file.parent, self.table.suffix[1:], file=file)  # type: ignore[arg-type] # looked at when it was made
+            write(table.rows, file.parent, self.table.suffix[1:], file=file)  # type: ignore[arg-type] # checked by `from_crawler`

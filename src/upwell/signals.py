@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: both end a program with a word, and a harvest with what it holds."""
+"""Ctrl-C and SIGTERM: they end a program with a message, and a harvest with the results so far."""
 
 import os
 import signal
@@ -11,20 +11,19 @@ from typing import NoReturn
 
 __all__ = ["end_program", "leave", "stopping_by_signals", "was_ended"]
 
-
 _ended: list[int] = []  # the signals that ended this program
 
 
 def end_program(number: int, _: FrameType | None) -> None:
-    """A handler that does for every signal what Ctrl-C does, and remembers it: libraries on the way may make another error of it."""
+    """Handle a signal by raising KeyboardInterrupt, and remember it, because libraries may turn that into another exception."""
     _ended.append(number)
     raise KeyboardInterrupt
 
 
 def leave(message: str) -> NoReturn:
-    """Ends the process at once with a word and exit code 3.
+    """End the process at once with a message and exit code 3.
 
-    After a KeyboardInterrupt that passed through an `exec`, as loading modules has many, Python would end by the signal instead.
+    After a KeyboardInterrupt during an import, Python would otherwise end with the exit code of the signal.
     """
     sys.stdout.flush()
     sys.stderr.write(f"upwell: {message}\n")
@@ -33,13 +32,13 @@ def leave(message: str) -> NoReturn:
 
 
 def was_ended() -> bool:
-    """Whether a signal ended this program."""
+    """Return True if a signal ended this program."""
     return bool(_ended)
 
 
 @contextmanager
 def stopping_by_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Has Ctrl-C and SIGTERM call `stop` for a while, where this is the main thread and nobody else handles them."""
+    """Call `stop` on Ctrl-C and SIGTERM while the context is open, in the main thread and unless another handler is set."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

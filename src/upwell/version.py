@@ -1,4 +1,4 @@
-"""Which Upwell this is."""
+"""The version of Upwell."""
 
 from importlib.metadata import PackageNotFoundError, version
 
@@ -6,8 +6,8 @@ __all__ = ["installed_version"]
 
 
 def installed_version() -> str:
-    """The version that is installed."""
+    """Return the installed version."""
     try:
         return version("upwell")
-    except PackageNotFoundError:  # run from its source, without being installed
+    except PackageNotFoundError:  # run from the sources without installation
         return "0+source"

@@ -1,13 +1,13 @@
-"""Search pages written after those of well-known applications that are in no corpus here: their arguments keep their roles."""
+"""Roles of the arguments of well-known search applications that are not in the labelled corpora."""
 
 import pytest
 
-from upwell.answers.roles import learn_roles
+from upwell.answers.argument_roles import learn_roles
 from upwell.page.tree import read
 
 WORDS = ("cat", "dog", "cow", "hen", "pig", "fox", "owl", "bee")
 IRRELEVANT = ("page", "sort", "display", "tracking", "session")
-# Markup of one answer (WORD is the query, TOK a token of the answer), its address, and the roles.
+# Markup of an answer (WORD: the query, TOK: a token of the answer), its URL, and the roles of its arguments.
 APPLICATIONS: dict[str, tuple[str, str, dict[str, str]]] = {
     "vufind": (
         """<form><input name=lookfor value=WORD><select name=type><option value=AllFields><option value=Title></select></form>
@@ -138,13 +138,13 @@ href="issue?@search_text=WORD&@sort=-activity&@group=priority&@columns=id,title&
 
 @pytest.mark.parametrize("name", APPLICATIONS)
 def test_arguments_of_known_applications(name: str) -> None:
-    """What is irrelevant is called so, and nothing else."""
-    markup, url, wanted = APPLICATIONS[name]
-    made = [
-        (markup.replace("WORD", word).replace("TOK", f"{i * 7919 + 99991:010x}"), url.replace("WORD", word))
+    """Exactly the irrelevant arguments are recognised as irrelevant."""
+    markup, url, expected = APPLICATIONS[name]
+    answers = [
+        read(markup.replace("WORD", word).replace("TOK", f"{i * 7919 + 99991:010x}"), url=url.replace("WORD", word))
         for i, word in enumerate(WORDS)
     ]
-    roles = learn_roles([read(text, url=address) for text, address in made], WORDS)
-    assert {argument: roles.arguments[argument].irrelevant for argument in wanted} == {
-        a: role in IRRELEVANT for a, role in wanted.items()
+    roles = learn_roles(answers, WORDS)
+    assert {argument: roles.arguments[argument].irrelevant for argument in expected} == {
+        argument: role in IRRELEVANT for argument, role in expected.items()
     }

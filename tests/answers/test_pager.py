@@ -1,12 +1,15 @@
-"""The next page is found by the texts of links in many languages and the numbers in their URLs, by buttons, and by "load more"."""
+"""The next page is found by link texts in many languages, numbers in URLs, buttons and "load more"."""
 
 import gc
 import weakref
+from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import pytest
+from hypothesis import given
 
-from upwell.answers.next_page import next_link_url, next_page, request_of
+from tests.answers.malformed_pages import QUERIES, malformed_pages
+from upwell.answers.next_page import next_link_url, next_page, next_page_request
 from upwell.answers.pager import NextPage
 from upwell.demo import Running
 from upwell.page.tree import TagTree, read
@@ -23,10 +26,9 @@ def page(body: str, url: str = HERE) -> TagTree:
     ["Next", "next »", "[Next]", "Weiter", "nächste Seite", "Suivant", "Siguiente ›", "Próxima", "Далее", "次へ", "下一页", "다음", ">", "[>>]", "›",
      "<img src=/i/arrow_right.gif>", "<i class='fa fa-chevron-right'></i>", "<img alt=Next>", "Next 20 results", "More results"],
 )  # fmt: skip
-def test_next_links_are_found(label: str) -> None:
-    """By a word, an arrow or a picture, in the language of the page."""
-    found = page(f'<a href="?q=cats&page=1">1</a> <b>2</b> <a href="?q=cats&page=3">{label}</a>')
-    assert next_link_url(found) == "http://h/search?q=cats&page=3"
+def test_words_arrows_and_images_mark_the_next_link(label: str) -> None:
+    answer = page(f'<a href="?q=cats&page=1">1</a> <b>2</b> <a href="?q=cats&page=3">{label}</a>')
+    assert next_link_url(answer) == "http://h/search?q=cats&page=3"
 
 
 @pytest.mark.parametrize(
@@ -38,8 +40,8 @@ def test_next_links_are_found(label: str) -> None:
         '<div class=page_next><a href="/search3?q=cats">&lt; Qqwx</a></div>',
     ],
 )
-def test_words_of_any_language_are_next(pager: str) -> None:
-    """Where the next number or the head leads to the same place, or where the class says so; this page may be a link, too."""
+def test_a_next_link_may_have_any_text(pager: str) -> None:
+    """If the next number or rel=next in the head has the same target, or if its class is "next"."""
     assert next_link_url(page(pager)) in ("http://h/other/three", "http://h/search3?q=cats")
 
 
@@ -58,18 +60,18 @@ def test_words_of_any_language_are_next(pager: str) -> None:
     ],
 )
 def test_other_links_are_not_next(link: str) -> None:
-    """Back, the last page, another thing of the same kind, a calendar, another site, this page, "read on" at every match."""
+    """Back, last page, next record, calendar, another site, this page, disabled, "read on" in every record."""
     assert next_link_url(page(link)) is None
 
 
-def test_one_arrow_before_two() -> None:
-    """Where there are both, one arrow leads to the next page and two to the last."""
-    found = page('<a href="?q=cats&page=3">&gt;</a> <a href="?q=cats&page=9">&gt;&gt;</a>')
-    assert next_link_url(found) == "http://h/search?q=cats&page=3"
+def test_a_single_arrow_is_preferred_to_a_double_arrow() -> None:
+    """The double arrow may lead to the last page."""
+    answer = page('<a href="?q=cats&page=3">&gt;</a> <a href="?q=cats&page=9">&gt;&gt;</a>')
+    assert next_link_url(answer) == "http://h/search?q=cats&page=3"
 
 
-def test_numbers_count_where_they_repeat_the_search() -> None:
-    """A row of numbers is certain where its URLs repeat what was asked; else it is only likely."""
+def test_number_links_are_certain_if_they_repeat_the_search() -> None:
+    """Otherwise they are only likely."""
     numbers = "".join(f'<a href="?q=cats&from={n}0">[{n + 1}]</a> ' for n in range(1, 5))
     assert next_link_url(page(f"<b>[1]</b> {numbers}", "http://h/s?q=cats")) == "http://h/s?q=cats&from=10"
     bare = page('<ul><li><b>1</b><li><a href="?n=2">2</a><li><a href="?n=3">3</a></ul>', "http://h/list")
@@ -81,53 +83,53 @@ def test_numbers_count_where_they_repeat_the_search() -> None:
     assert next_link_url(posted) == "http://h/s/cats/page/2"
 
 
-def test_a_next_page_in_the_head_only_is_likely() -> None:
-    """A rel=next that no visible link repeats is certain where its URL repeats the search, else only likely."""
+def test_rel_next_in_the_head_is_certain_if_it_repeats_the_search() -> None:
+    """Otherwise it is only likely."""
     assert next_link_url(page('<link rel=next href="?q=cats&page=3"><p>x')) == "http://h/search?q=cats&page=3"
-    found = page('<link rel=next href="/page/2"><p>x', "http://h/")
-    assert next_link_url(found) is None
-    assert next_page(found) == NextPage(url="http://h/page/2", via="declared")
+    answer = page('<link rel=next href="/page/2"><p>x', "http://h/")
+    assert next_link_url(answer) is None
+    assert next_page(answer) == NextPage(url="http://h/page/2", via="declared")
 
 
-def test_older_entries_lead_on() -> None:
-    """People call "newer →" next; a harvest goes to the older ones."""
-    found = page(
+def test_a_harvest_follows_older_entries() -> None:
+    """Although "newer →" is marked as next."""
+    answer = page(
         '<div class=nav-previous><a href="/page/3">← Older posts</a></div><div class=nav-next><a href="/page/1">Newer posts →</a></div>',
         "http://h/page/2",
     )
-    assert next_link_url(found) == "http://h/page/1"
-    assert next_page(found) == NextPage(url="http://h/page/3", via="older")
+    assert next_link_url(answer) == "http://h/page/1"
+    assert next_page(answer) == NextPage(url="http://h/page/3", via="older")
 
 
-def test_buttons_send_their_form() -> None:
-    """A submit button is pressed as a browser presses it: with the fields of its form, and no other button."""
-    found = page(
+def test_a_button_sends_its_form() -> None:
+    """As a browser does: with the fields of the form and without other buttons."""
+    answer = page(
         "<form action=/find><input name=P value='big cats'><select name=db><option value=a><option value=b selected></select>"
         "<input type=checkbox name=x value=1><input type=submit value=Search>"
         "<input type=submit name='[' value=1 disabled><input type=submit name='[' value=2><input type=submit name='>' value=Next></form>"
     )
-    step = next_page(found, "big cats")
+    step = next_page(answer, "big cats")
     assert step == NextPage(
         url="http://h/find", fields=(("P", "big cats"), ("db", "b"), (">", "Next")), via="button", button=">"
     )
-    assert request_of(step).url == "http://h/find?P=big+cats&db=b&%3E=Next"
+    assert next_page_request(step).url == "http://h/find?P=big+cats&db=b&%3E=Next"
     assert next_page(page("<form action=/go><input name=id value=start><button>&gt;</button></form>")) is None
 
 
-def test_numbered_buttons_and_posts() -> None:
-    """Without a word, the number after the one that cannot be pressed; a POST has its fields in the body."""
-    found = page(
+def test_the_number_after_the_disabled_button_is_next() -> None:
+    """A POST has its fields in the body."""
+    answer = page(
         "<form method=post action=/find><input type=hidden name=q value=cats>"
         "<button name=p value=1 disabled>1</button><button name=p value=2>2</button><button name=p value=3>3</button></form>"
     )
-    step = next_page(found, "cats")
+    step = next_page(answer, "cats")
     assert step is not None
-    assert request_of(step, "cats").body == b"q=cats&p=2"
-    assert request_of(step, "cats").method == "POST"
+    assert next_page_request(step, "cats").body == b"q=cats&p=2"
+    assert next_page_request(step, "cats").method == "POST"
 
 
-def test_links_that_a_script_turns_into_a_form() -> None:
-    """ASP.NET's events, and fields that are set before the form is sent."""
+def test_a_scripted_link_sends_a_form() -> None:
+    """By an ASP.NET event, or after setting a field."""
     event = page(
         "<form method=post action=r.aspx><input type=hidden name=__VIEWSTATE value=v><input type=hidden name=__EVENTTARGET>"
         "<span>1</span> <a href=\"javascript:__doPostBack('grid','Page$2')\">2</a> <a href=\"javascript:__doPostBack('grid','Page$3')\">3</a></form>"
@@ -152,23 +154,20 @@ def test_links_that_a_script_turns_into_a_form() -> None:
         '<a href="#" class="load-more" data-href="/s?q=cats&page=3">もっと見る</a>',
     ],
 )
-def test_the_request_behind_load_more(more: str) -> None:
-    """It is found where an attribute holds its URL."""
+def test_the_url_of_load_more_is_read_from_an_attribute(more: str) -> None:
     step = next_page(page(more))
     assert step is not None
     assert step.via == "more"
     assert step.url.endswith("q=cats&page=3")
 
 
-def test_without_a_url() -> None:
-    """A saved page whose URL is not known has a next page too."""
-    found = read('<link rel=canonical href="http://h/s?q=a"><a href="http://h/s?q=a&amp;start=10">Next</a>')
-    assert next_link_url(found) == "http://h/s?q=a&start=10"
+def test_a_page_with_unknown_url_may_have_a_next_link() -> None:
+    answer = read('<link rel=canonical href="http://h/s?q=a"><a href="http://h/s?q=a&amp;start=10">Next</a>')
+    assert next_link_url(answer) == "http://h/s?q=a&start=10"
     assert next_link_url(read('<a href="/s?q=a&amp;start=10">Next</a>')) == "/s?q=a&start=10"
 
 
-def test_to_the_end_of_the_demo_site(demo: Running) -> None:
-    """Link by link, the pager of a real site ends at its last page."""
+def test_the_pager_of_the_demo_site_ends_at_its_last_page(demo: Running) -> None:
     url: str | None = f"{demo.url}search?q=madrid"
     pages = 0
     while url is not None and pages < 50:
@@ -180,38 +179,37 @@ def test_to_the_end_of_the_demo_site(demo: Running) -> None:
 
 
 def test_rel_next_counts_whatever_the_text_is() -> None:
-    """`rel=next` is HTML's own word for it: "next (older)" leads on."""
-    found = page(
+    answer = page(
         '<a href="?q=cats&o=200" rel=next>next (older)</a> | <a href="?q=cats&o=-1">reverse</a>', "http://h/s?q=cats"
     )
-    assert next_link_url(found) == "http://h/s?q=cats&o=200"
+    assert next_link_url(answer) == "http://h/s?q=cats&o=200"
 
 
-@pytest.mark.parametrize("asked", ["cats", "56"])
-def test_a_title_that_begins_with_more_is_no_pager(asked: str) -> None:
-    """“More technical details” below the page's own path, with a number in its URL, does not keep the arguments of the search."""
-    found = page(
+@pytest.mark.parametrize("query", ["cats", "56"])
+def test_a_title_that_begins_with_more_is_not_a_pager(query: str) -> None:
+    """Its URL has a new number but not the arguments of the search."""
+    answer = page(
         '<b><a href="post.15401@h/">More technical details</a></b> <a href="post.15402@h/">Keys</a>',
-        f"http://h/s/?q={asked}",
+        f"http://h/s/?q={query}",
     )
-    assert next_page(found, asked) is None
+    assert next_page(answer, query) is None
 
 
 @pytest.mark.parametrize(
     "mark", ["<li><a class=selected {}>1</a>", "<li class=active><a {}>1</a>", "<li><a aria-current=page {}>1</a>"]
 )
 def test_an_arrow_past_the_next_number_leads_to_the_last_page(mark: str) -> None:
-    """The number of the current page may be a link too, marked by its class or by aria-current."""
-    address = "href='/s?q=cats&start={}&size=25'"
-    numbers = "".join(f"<li><a {address.format(25 * n)}>{n + 1}</a>" for n in range(1, 5))
-    found = page(
-        f"<ul>{mark.format(address.format(0))}{numbers}<li><a {address.format(1775)}>▶</a></ul>", "http://h/s?q=cats"
+    """The current page may be a number link, marked by its class or by aria-current."""
+    href = "href='/s?q=cats&start={}&size=25'"
+    numbers = "".join(f"<li><a {href.format(25 * n)}>{n + 1}</a>" for n in range(1, 5))
+    answer = page(
+        f"<ul>{mark.format(href.format(0))}{numbers}<li><a {href.format(1775)}>▶</a></ul>", "http://h/s?q=cats"
     )
-    assert next_link_url(found, "cats") == "http://h/s?q=cats&start=25&size=25"
+    assert next_link_url(answer, "cats") == "http://h/s?q=cats&start=25&size=25"
 
 
-def test_a_page_is_freed_at_once() -> None:
-    """What looks for the next page leaves no circle of references, so that no page waits for the garbage collector."""
+def test_the_pager_leaves_no_reference_cycle() -> None:
+    """A page is freed at once, without the garbage collector."""
     gc.collect()
     gc.disable()
     try:
@@ -222,3 +220,10 @@ def test_a_page_is_freed_at_once() -> None:
         assert is_alive() is None
     finally:
         gc.enable()
+
+
+@given(malformed_pages(), QUERIES)
+def test_a_malformed_page_gives_a_request_that_can_be_sent_or_none(tree: TagTree, query: str) -> None:
+    step = next_page(tree, query)
+    assert step is None or urlsplit(next_page_request(step, query).url).scheme in ("http", "https", "")
+    assert next_link_url(tree, query) != tree.url or not tree.url

@@ -1,12 +1,14 @@
-"""Totals, ranges and caps are read as pages in many languages write them, and judged over the pages of a query."""
+"""Stated totals, ranges and result caps are read in many languages, and judged over the pages of a query."""
 
 from urllib.request import urlopen
 
 import pytest
+from hypothesis import given
 
+from tests.answers.malformed_pages import malformed_pages
 from upwell.answers.totals import StatedTotals, judge_totals, read_totals
 from upwell.demo import Running
-from upwell.page.tree import read
+from upwell.page.tree import TagTree, read
 
 
 @pytest.mark.parametrize(
@@ -40,20 +42,19 @@ from upwell.page.tree import read
         ("© 1996-2003 of the publisher", StatedTotals()),
     ],
 )  # fmt: skip
-def test_how_pages_say_it(line: str, stated: StatedTotals) -> None:
-    """Languages, number formats, hedges, and numbers of another kind."""
+def test_totals_are_read_in_many_formats_and_languages(line: str, stated: StatedTotals) -> None:
     assert read_totals(read(f"<h1>Search</h1><p>{line}</p><ul><li>one<li>two</ul>")) == stated
 
 
-def test_numbers_of_matches_are_no_total() -> None:
-    """A number smaller than that of the records, or one at every match, is not the total."""
+def test_numbers_of_single_matches_are_not_totals() -> None:
+    """A number smaller than the number of records, or one in every record, is not the total."""
     matches = "".join(f"<li>match {n}<p>{n} hits</p>" for n in range(3, 30))
     assert read_totals(read(f"<ul>{matches}</ul>")).total is None
     assert read_totals(read("<p>3 results in this chapter"), [""] * 20).total is None
 
 
-def test_numbers_inside_a_record_belong_to_it() -> None:
-    """A range much shorter than the list of records, a count in the text of one."""
+def test_numbers_inside_a_record_are_not_totals() -> None:
+    """A range much shorter than the list, or a count in the text of a record."""
     page = read(
         "<p>Total 3774 documents matching your query.<ul><li>On pages 3-4 of 18 results<li>two<li>three<li>four</ul>"
     )
@@ -74,16 +75,15 @@ def test_numbers_inside_a_record_belong_to_it() -> None:
         ("2 qqwx", '<a href="?q=a&p=2">Next</a>', None),
     ],
 )
-def test_a_count_is_known_by_how_it_fits_the_list(heading: str, pager: str, total: int | None) -> None:
-    """Whatever the things are called: as many as the records, or more where a page follows, or beside a range as long as the list."""
+def test_an_unlabelled_total_fits_the_list(heading: str, pager: str, total: int | None) -> None:
+    """It equals the number of records, exceeds it if there is a next page, or follows a range as long as the list."""
     records = [f"Subject {word} of the list, 2024" for word in ("one", "two", "three")]
     items = "".join(f"<li>{text}" for text in records)
     tree = read(f"<h2>{heading}</h2><ul>{items}</ul>{pager}<p>Since 1999", url="http://h/s?q=a")
     assert read_totals(tree, records).total == total
 
 
-def test_totals_over_pages() -> None:
-    """Constant, growing with each page, hedged, or impossible."""
+def test_totals_are_judged_over_the_pages_of_a_query() -> None:
     constant = [StatedTotals(total=45, first=n, last=n + 19) for n in (1, 21)]
     assert judge_totals(constant, 40) == "constant"
     assert judge_totals([StatedTotals(total=n + 5, first=n - 9, last=n) for n in (10, 20, 30)], 30) == "growing"
@@ -97,10 +97,15 @@ def test_totals_over_pages() -> None:
     assert judge_totals([StatedTotals()], 40) == "unknown"
 
 
-def test_the_demo_site_states_its_cap(demo: Running) -> None:
-    """Total, range and cap of a real answer."""
+def test_the_result_cap_of_the_demo_site_is_read(demo: Running) -> None:
     with urlopen(f"{demo.url}search?q=united") as answer:  # noqa: S310 # our own server
         stated = read_totals(read(answer.read()))
     assert (stated.first, stated.last, stated.cap) == (1, 20, 200)
     assert stated.total is not None
     assert stated.total > 200
+
+
+@given(malformed_pages())
+def test_a_range_never_exceeds_its_total(tree: TagTree) -> None:
+    stated = read_totals(tree)
+    assert stated.total is None or stated.last is None or stated.last <= stated.total

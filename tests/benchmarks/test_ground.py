@@ -12,7 +12,7 @@ from benchmarks.ground.run import harvest
 from benchmarks.ground.settings import SETTINGS
 from benchmarks.ground.source import Collection, Setting, SimulatedSource
 
-from upwell.harvest.answer_page import AnswerPage
+from upwell.choose.candidates import AnswerPage
 
 COLOURS, ANIMALS = ("red", "green", "blue", "white", "black"), ("cat", "dog", "bird", "horse", "fish", "ant")
 ROWS = [

@@ -1,4 +1,4 @@
-"""The measures and the made pages of `python -m benchmarks.papers thor`."""
+"""Measures and synthetic pages of `python -m benchmarks.papers thor`."""
 
 from collections import Counter
 
@@ -9,12 +9,12 @@ from benchmarks.papers._kinds import Source, entropy, majority, stand_in
 from benchmarks.papers._synthetic import known, make, stream
 from benchmarks.papers._tree_edit import tree_edit
 
-from upwell.answers.clusters import ClusterParams, group_counts
 from upwell.page.tree import read
+from upwell.papers.thor import ClusterParams, cluster_counts
 
 
-def test_entropy_and_majority() -> None:
-    """Thor §VII-B: 0 for pure clusters, 1 where every cluster has all kinds alike; half and half is no majority."""
+def test_entropy_is_0_for_pure_and_1_for_mixed_clusters() -> None:
+    """Thor §VII-B; half and half is not a majority."""
     kinds = ["multi", "multi", "none", "none"]
     assert entropy([0, 0, 1, 1], kinds) == 0
     assert entropy([0, 1, 0, 1], kinds) == pytest.approx(1)
@@ -22,8 +22,8 @@ def test_entropy_and_majority() -> None:
     assert (majority([0, 0, 1, 1], kinds), majority([0, 1, 0, 1], kinds), majority([0, 0, 0, 1], kinds)) == (1, 0, 0.75)
 
 
-def test_the_stand_in_is_the_smallest_that_holds_all_records() -> None:
-    """A cell that also stands elsewhere does not pull it up; without records on the page there is none."""
+def test_the_substitute_pagelet_is_the_smallest_element_with_all_records() -> None:
+    """A cell that also occurs elsewhere does not enlarge it; without records there is none."""
     page = read("<p>one</p><div><h1>Found</h1><ul><li>one <b>first</b><li>two <b>second</b></ul></div>")
     assert page.name(stand_in(page, [["one", "first"], ["two", "second"]]) or 0) == "ul"
     assert page.name(stand_in(page, [["two", "second"]]) or 0) == "li"
@@ -37,8 +37,8 @@ def _source() -> Source:
     return Source(name="s", trees=[*lists, *nothing], kinds=kinds, sizes=[1] * 9, records=[[]] * 9)
 
 
-def test_made_pages_are_like_the_real_ones() -> None:
-    """Shares of kinds, and of each tag within a kind, are those of the real pages."""
+def test_synthetic_pages_have_the_distribution_of_real_ones() -> None:
+    """Shares of kinds, and of each tag within a kind."""
     real = known(_source(), "tfidf-tags")
     counts, kinds = make(real, 3000, np.random.default_rng(0))
     made, multi = counts.toarray(), np.array(kinds) == "multi"
@@ -48,22 +48,22 @@ def test_made_pages_are_like_the_real_ones() -> None:
     assert set(made[multi, li]) == {2, 3, 4, 5, 6, 7}
     assert (made[~multi, i] == 1).all()
     assert not made[multi, i].any()
-    found = group_counts(
+    found = cluster_counts(
         counts, real.columns, "tfidf", ClusterParams(k=2, signature="tfidf-tags"), rng=np.random.default_rng(0)
     )
     assert entropy(found.labels, kinds) == 0
     assert [name for name, _, _ in stream([real], 2, 200)] == ["s", "s"]
 
 
-def test_tree_edit() -> None:
-    """Equal trees are 0 apart; a subtree that is added costs its nodes; another name costs one."""
+def test_tree_edit_distance_counts_nodes() -> None:
+    """Equal trees are 0 apart; an added subtree costs its nodes; another name costs one."""
     a, b = read("<ul><li>a<li>b</ul>"), read("<ul><li>a<li>b<li><b>c</b></ul><p>x</p>")
     assert (tree_edit(a, a), tree_edit(a, b), tree_edit(b, a)) == (0, 3, 3)
     assert tree_edit(a, read("<ol><li>a<li>b</ol>")) == 1
 
 
 def test_objects_are_paired_one_to_one() -> None:
-    """One object cannot be two records; half of the words in common is too little."""
+    """An object cannot be two records; half of the words in common is too little."""
     words = [Counter(text.split()) for text in ("a b c", "d e f", "a b x y z")]
     assert _thor_pagelets._right(words[:2], words[:2]) == 2
     assert _thor_pagelets._right([words[0], words[0]], [words[0]]) == 1

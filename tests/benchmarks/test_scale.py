@@ -1,4 +1,4 @@
-"""The simulation of `docs/scale.md`: worked examples, and flows against events of single requests."""
+"""The simulation of `docs/scale.md`: worked examples, and flows compared with single requests."""
 
 from dataclasses import replace
 
@@ -23,20 +23,20 @@ COSTS = Costs(
 
 
 def alike(hosts: int, requests: int) -> Sites:
-    """Hosts that answer at once."""
+    """Return equal hosts that answer immediately."""
     ones = np.ones(hosts)
     return Sites(ones, requests * ones, requests * ones, 1e-6 * ones, ones)
 
 
-def test_politeness_alone() -> None:
-    """Four hosts of 100 requests, two at a time, one request a second: 200 seconds."""
+def test_politeness_alone_determines_the_time() -> None:
+    """Four hosts of 100 requests, two at a time, one request per second: 200 seconds."""
     crawl = flows(alike(4, 100), COSTS, Limits(workers=1, at_once=2))
     assert crawl.hours == pytest.approx(200 / 3600)
     assert crawl.bound == "politeness and latency of the hosts"
 
 
-def test_what_is_short_stretches_time() -> None:
-    """200 requests a second of 20 ms want four cores: with two it takes twice as long; so with a database of half the transactions."""
+def test_a_bottleneck_stretches_time() -> None:
+    """200 requests per second of 20 ms need four cores: with two it takes twice as long; likewise with a database of half the transactions."""
     sites = alike(200, 100)
     assert flows(sites, COSTS, Limits(workers=1, at_once=200)).hours == pytest.approx(200 / 3600)
     assert flows(sites, COSTS, Limits(workers=1, at_once=200)).bound == "CPU"
@@ -46,7 +46,7 @@ def test_what_is_short_stretches_time() -> None:
 
 
 def test_flows_agree_with_single_requests() -> None:
-    """Within 5 % where politeness binds; where CPU does, flows slow all hosts alike, also those that wait anyway: at most 20 % too long."""
+    """Within 5 % if politeness is the limit; if CPU is, flows slow all hosts equally: at most 20 % too long."""
     sites = Sites.made(300, COSTS, seed=3, max_requests=200)
     polite, short = Limits(workers=2, at_once=20), Limits(workers=1, at_once=250)
     assert flows(sites, COSTS, polite).hours == pytest.approx(exact(sites, COSTS, polite), rel=0.05)

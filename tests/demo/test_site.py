@@ -1,4 +1,4 @@
-"""The demo site: what it truly holds, its layouts, its traps and its switches."""
+"""The demo site: its content, layouts, traps and switches."""
 
 import json
 import re
@@ -8,9 +8,9 @@ from urllib.request import Request, urlopen
 import pytest
 
 from tests.browser import browser
-from upwell.demo import Running, Switches, serve
+from upwell.demo import SMALL_SITE, Running, Switches, serve
 from upwell.demo.cities import City, all_cities, search
-from upwell.demo.pages import LAYOUTS
+from upwell.demo.switches import LAYOUTS
 from upwell.errors import WrongUsage
 from upwell.page.tree import TagTree, read
 
@@ -21,7 +21,7 @@ def page(url: str) -> TagTree:
 
 
 def answer_of(url: str) -> tuple[str, list[str]]:
-    """The visible text and the links of an answer, also of one that is JSON."""
+    """Return the visible text and the links of an HTML or JSON answer."""
     with urlopen(url) as answer:  # noqa: S310 # our own server
         body = answer.read()
         if answer.headers.get_content_type() == "application/json":
@@ -37,9 +37,9 @@ def shows(text: str, city: City) -> bool:
     return city.name in text and (f"{city.population:,}" in text or f'"population": {city.population}' in text)
 
 
-def test_the_truth_is_34_000_cities() -> None:
-    """Every record has a number of its own; a search for a country finds all of its cities."""
-    assert len({city.id for city in all_cities()}) == len(all_cities()) > 33_000
+def test_the_site_has_34_006_cities() -> None:
+    """Every city has its own identifier; a search for a country finds all of its cities."""
+    assert len({city.id for city in all_cities()}) == len(all_cities()) == 34_006
     assert {c.id for c in search("iceland")} == {c.id for c in all_cities() if "iceland" in c.words}
 
 
@@ -58,7 +58,7 @@ def test_every_layout_shows_the_same_answer(layout: str) -> None:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_layout_has_total_limit_pager_and_an_empty_answer(layout: str) -> None:
-    """The total is stated; 200 results are in 10 pages with a link from each to the next; nonsense finds nothing, one match its page."""
+    """The total is stated; 200 results are in 10 pages with a link from each to the next; nonsense matches nothing, a single match redirects to its page."""
     with serve(Switches.parse([f"layout={layout}"])) as site:
         first, first_links = answer_of(f"{site.url}search?q=asia")
         _, last_links = answer_of(f"{site.url}search?q=asia&page=10")
@@ -75,7 +75,7 @@ def test_every_layout_has_total_limit_pager_and_an_empty_answer(layout: str) -> 
 
 
 def test_limit_pager_facets_and_nothing_found(demo: Running) -> None:
-    """At most 200 results in 10 pages; a facet narrows; nonsense finds nothing but offers suggestions; one match is its own page."""
+    """At most 200 results in 10 pages; a facet narrows; nonsense matches nothing but gets suggestions; a single match redirects to its page."""
     tree = page(f"{demo.url}search?q=asia&page=10")
     assert "181–200 of" in tree.text()
     assert "only the first 200 are shown" in tree.text()
@@ -88,7 +88,7 @@ def test_limit_pager_facets_and_nothing_found(demo: Running) -> None:
 
 
 def test_the_old_layout_is_not_utf_8() -> None:
-    """Its pages are ISO-8859-1, with references for the characters that it lacks; both are read as they were meant."""
+    """Its pages are ISO-8859-1, with numeric references for other characters; both are decoded correctly."""
     with serve(Switches(layout="old")) as site, urlopen(f"{site.url}search?q=poland") as answer:  # noqa: S310 # ours
         body = answer.read()
         assert answer.headers.get_content_charset() == "iso-8859-1"
@@ -97,7 +97,7 @@ def test_the_old_layout_is_not_utf_8() -> None:
 
 
 def test_pictures_and_absolute_addresses() -> None:
-    """Cards show a picture that exists; microdata names the host that it was asked at."""
+    """Cards show a picture that exists; microdata contains the host of the request."""
     lima = search("lima")[0]
     with serve(Switches(layout="cards")) as site, urlopen(f"{site.url}map/{lima.id}.svg") as answer:  # noqa: S310 # ours
         assert answer.headers.get_content_type() == "image/svg+xml"
@@ -106,12 +106,12 @@ def test_pictures_and_absolute_addresses() -> None:
 
 
 def test_equal_requests_get_different_decoration(demo: Running) -> None:
-    """The same request twice gives another advertisement, other recent cities or another tracking argument."""
+    """Two equal requests get different advertisements, recent cities or tracking arguments."""
     assert page(f"{demo.url}search?q=lima").chunks != page(f"{demo.url}search?q=lima").chunks
 
 
 def test_orders_differ_and_none_is_fixed_for_a_query() -> None:
-    """Rank goes by population; none is another order, the same each time."""
+    """Rank sorts by population; none is an arbitrary order that is always the same for a query."""
     ranked, mixed = search("spain", "rank"), search("spain", "none")
     assert [c.population for c in ranked] == sorted((c.population for c in ranked), reverse=True)
     assert ranked != mixed
@@ -121,7 +121,7 @@ def test_orders_differ_and_none_is_fixed_for_a_query() -> None:
 
 
 def test_drift_changes_the_template() -> None:
-    """After so many answers the class names are others."""
+    """The class names change after `drift_after` answers."""
     with serve(Switches(drift_after=1)) as site:
         first, second = (page(f"{site.url}search?q=spain") for _ in range(2))
     assert "results" in first.classes
@@ -129,7 +129,7 @@ def test_drift_changes_the_template() -> None:
 
 
 def test_login_wall_and_token() -> None:
-    """Without a sign-in, or with a token that the site never gave, there is no answer."""
+    """A search without signing in, or with an invalid token, is not answered."""
     with serve(Switches(login_wall=True)) as site:
         assert "Please sign in" in page(f"{site.url}search?q=spain").text()
     with serve(Switches(token=True)) as site:
@@ -150,7 +150,7 @@ def test_a_form_that_only_javascript_makes(script: str) -> None:
 
 
 def test_requests_are_counted_with_their_times() -> None:
-    """A test can see what the site received, and when."""
+    """Tests can inspect the received requests and their times."""
     with serve(Switches(latency=0.05)) as site:
         page(f"{site.url}search?q=spain")
         urlopen(Request(f"{site.url}newsletter", data=b"email=x")).close()  # noqa: S310 # our own server
@@ -166,13 +166,23 @@ def test_requests_are_counted_with_their_times() -> None:
 
 
 def test_json_behind_the_script() -> None:
-    """The endpoint that the scripted form calls."""
+    """The endpoint of the scripted form answers in JSON."""
     with serve(Switches(script="results")) as site, urlopen(f"{site.url}api/search?q=iceland") as answer:  # noqa: S310 # ours
         assert json.load(answer)["total"] == len(search("iceland"))
 
 
-@pytest.mark.parametrize("setting", ["layout=round", "fault=flood", "colour=red", "limit=many", "page_size=0"])
+@pytest.mark.parametrize("setting", ["layout=round", "fault=flood", "colour=red", "result_cap=many", "page_size=0"])
 def test_a_wrong_switch_is_refused(setting: str) -> None:
-    """A switch that does not exist, or a value that it cannot take, names what there is."""
+    """The message for an unknown switch or an invalid value names the switch."""
     with pytest.raises(WrongUsage, match=setting.split("=")[0]):
         Switches.parse([setting])
+
+
+def test_the_small_site_lists_all_its_cities_for_an_empty_query(demo: Running) -> None:
+    """It has the cities of two countries, within its result cap; the default site matches nothing for an empty query."""
+    with serve(SMALL_SITE) as site:
+        tree = page(f"{site.url}search?q=")
+        assert {city.country_code for city in site.truth} == {"GR", "IT"}
+        assert f"of {len(site.truth)} cities" in tree.text()
+        assert len(site.truth) <= SMALL_SITE.result_cap
+    assert "No results" in page(f"{demo.url}search?q=").text()

@@ -1,1 +1,1 @@
-"""Tests of where work runs."""
+"""Tests of the engines."""

@@ -1,4 +1,4 @@
-"""One Ray cluster of two nodes for all tests of this folder."""
+"""A Ray cluster of two nodes for the tests of this folder."""
 
 import os
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="session")
 def ray_nodes() -> Iterator[RayNodes]:
-    """Two nodes of a core each, on loopback."""
+    """Start two nodes with one core each, on loopback."""
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
     with RayNodes(2, environment={**os.environ, "PYTHONPATH": path}) as nodes:
         yield nodes
@@ -20,7 +20,7 @@ def ray_nodes() -> Iterator[RayNodes]:
 
 @pytest.fixture
 def ray_cluster(ray_nodes: RayNodes, monkeypatch: pytest.MonkeyPatch) -> RayNodes:
-    """The cluster, and the variables by which an engine finds it."""
+    """Return the cluster; its address is set in the environment."""
     for name, value in ray_nodes.environment.items():
         if name.startswith("RAY_"):
             monkeypatch.setenv(name, value)

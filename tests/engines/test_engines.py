@@ -1,4 +1,4 @@
-"""Where harvests run makes no difference to what they bring; work of a lost process goes on elsewhere."""
+"""Harvests return the same rows on every engine, and continue after the loss of a process."""
 
 import asyncio
 import os
@@ -11,20 +11,20 @@ import pyarrow.parquet as pq
 import pytest
 
 from upwell import api
+from upwell.choose.plan import Plan
 from upwell.demo import Switches, serve
-from upwell.engines.frame import engine_of
-from upwell.engines.schedule import Retry, Schedule, Telling
+from upwell.engines.local import create_engine
+from upwell.engines.schedule import Retry, Schedule, WorkProgress
 from upwell.errors import MissingExtra, UpwellError, WorkerLost
 from upwell.harvest.events import Asked, Held
-from upwell.harvest.plan import Plan
-from upwell.harvest.told_once import ToldOnce
+from upwell.many_sites import EventDeduplicator
 from upwell.net.manners import Manners
 
 FREE = Manners(rate=0)
 
 
 def rows_of(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """The rows of every table below a folder, but for when each came and the digest of its page, which in the demo says how long it took."""
+    """Return the rows of every table below a folder, without times and page digests, which vary in the demo."""
     return {
         str(table.relative_to(folder)): [
             {name: value for name, value in row.items() if name not in ("_fetched", "_page")}
@@ -35,8 +35,8 @@ def rows_of(folder: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.mark.usefixtures("ray_cluster")
-def test_engines_bring_the_same_rows(tmp_path: Path) -> None:
-    """Local, processes and a Ray cluster: the same folders, the same rows in the same order, the same events of each site."""
+def test_engines_return_the_same_rows(tmp_path: Path) -> None:
+    """Local, processes and a Ray cluster: the same folders, rows and events of each site."""
     with serve() as one, serve(Switches(layout="table")) as two, serve(Switches(layout="cards")) as three:
         urls = [one.url, two.url, three.url]
         asked: dict[str, list[tuple[str, str, int]]] = {}
@@ -47,7 +47,7 @@ def test_engines_bring_the_same_rows(tmp_path: Path) -> None:
                 out=tmp_path / engine,
                 plan=Plan(budget=30),
                 manners=FREE,
-                running=api.Running(engine=engine, workers=2),
+                running=api.RunOptions(engine=engine, workers=2),
                 observe=lambda event, events=events: (  # type: ignore[misc] # bound now
                     events.append((event.site, event.query, event.records)) if isinstance(event, Asked) else None
                 ),
@@ -65,14 +65,14 @@ def test_engines_bring_the_same_rows(tmp_path: Path) -> None:
 
 
 def workers() -> list[int]:
-    """The worker processes of this process."""
+    """Return the worker processes of this process."""
     children = Path(f"/proc/{os.getpid()}/task").glob("*/children")
     pids = [int(pid) for file in children for pid in file.read_text().split()]
     return [pid for pid in pids if b"upwell.engines.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
-def test_sites_of_a_killed_worker_go_on_in_another(tmp_path: Path) -> None:
-    """All workers are killed with -9 in the middle: the rows are the same, and what was answered before is not asked again."""
+def test_sites_of_a_killed_worker_continue_in_another(tmp_path: Path) -> None:
+    """All workers are killed with -9: the rows are the same, and answered requests are not sent again."""
     killed: list[int] = []
 
     def observe(event: object) -> None:
@@ -89,7 +89,7 @@ def test_sites_of_a_killed_worker_go_on_in_another(tmp_path: Path) -> None:
                 out=tmp_path / engine,
                 plan=Plan(budget=25),
                 manners=FREE,
-                running=api.Running(engine=engine, workers=2),
+                running=api.RunOptions(engine=engine, workers=2),
                 observe=observe if engine == "processes" else lambda event: None,
             )
             assert not any(isinstance(result, UpwellError) for result in results)
@@ -118,7 +118,7 @@ def test_a_lost_process_is_replaced_and_a_cancelled_call_gives_what_there_is(nam
     """
 
     async def program() -> None:
-        async with engine_of(name, say_process, 1) as engine:
+        async with create_engine(name, say_process, 1) as engine:
             started: asyncio.Queue[int] = asyncio.Queue()
             call = asyncio.create_task(engine.run("wait", "host", started.put_nowait))
             lost = await started.get()
@@ -144,7 +144,7 @@ def test_a_lost_process_is_replaced_and_a_cancelled_call_gives_what_there_is(nam
 
 
 def test_the_schedule_keeps_its_bounds() -> None:
-    """A hundred thousand pieces: so many at once, one at a time for each host, no more than a few taken ahead; a failed one runs again."""
+    """A hundred thousand pieces of work: a maximum at once, one per host, few taken ahead; a failed one is retried."""
     taken = most_at_once = most_ahead = 0
     active: set[str] = set()
     failed: list[int] = []
@@ -176,10 +176,10 @@ def test_the_schedule_keeps_its_bounds() -> None:
             host_of=lambda number: str(number % 50),
             at_once=8,
             retry=Retry(times=2, seconds=0.01),
-            is_passing=lambda result: result < 0,
+            is_transient=lambda result: result < 0,
         )
         ended = []
-        async for one in schedule.ended():
+        async for one in schedule.completed():
             ended.append((one.result, one.tries))
             most_ahead = max(most_ahead, taken - len(ended))
         return ended
@@ -191,15 +191,15 @@ def test_the_schedule_keeps_its_bounds() -> None:
     assert [tries for result, tries in ended if result == 7] == [3]
 
 
-def test_without_ray_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """`--engine ray` where the package is missing."""
+def test_a_missing_ray_is_reported_with_the_package_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`--engine ray` without the package."""
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtra, match=r"pip install 'upwell\[ray\]'"):
-        api.harvest_all(["http://127.0.0.1:9/"], out=tmp_path, running=api.Running(engine="ray"))
+        api.harvest_all(["http://127.0.0.1:9/"], out=tmp_path, running=api.RunOptions(engine="ray"))
 
 
-def test_a_piece_that_brings_little_makes_room_for_others() -> None:
-    """One place for three: the poor one goes when its turn is over and the others bring more; it is finished last, and goes on where it was."""
+def test_work_with_a_low_yield_makes_room_for_others() -> None:
+    """One slot for three: the one with a low yield pauses after its turn, and continues last."""
     reached: dict[str, int] = {}
     order: list[str] = []
 
@@ -212,7 +212,7 @@ def test_a_piece_that_brings_little_makes_room_for_others() -> None:
                 if requests >= reached[name]:
                     await asyncio.sleep(0.0001)
                 records = min(requests, 50) if is_poor else 10 * requests
-                tell(Telling(requests=requests, records=records, expected=0.001 if is_poor else 10.0))
+                tell(WorkProgress(requests=requests, records=records, expected=0.001 if is_poor else 10.0))
         except asyncio.CancelledError:
             return f"{name} was cut off"
         return name
@@ -220,7 +220,7 @@ def test_a_piece_that_brings_little_makes_room_for_others() -> None:
     async def program() -> tuple[list[str], int]:
         works = ["rich 1", "poor", "rich 2", "rich 3"]
         schedule = Schedule(works=works, run=run, host_of=lambda name: name, at_once=1)
-        return [one.result async for one in schedule.ended()], schedule.turns
+        return [one.result async for one in schedule.completed()], schedule.suspensions
 
     ended, turns = asyncio.run(program())
     assert ended == ["rich 1", "rich 2", "rich 3", "poor"]
@@ -228,20 +228,20 @@ def test_a_piece_that_brings_little_makes_room_for_others() -> None:
     assert turns == 1
 
 
-def test_events_are_told_once_though_a_worker_is_lost() -> None:
-    """What goes on elsewhere tells all records again, and some requests: observers hear only what is new."""
+def test_events_are_reported_once_although_a_worker_is_lost() -> None:
+    """A harvest that continues elsewhere repeats events; observers receive only new ones."""
 
     def asked(requests: int) -> Asked:
         return Asked(site="", query="", requests=requests, answers={}, records=0, overlap_rate=1.0, size=None)
 
     a, b, c = (Held(row={"_key": key}) for key in "abc")
     heard: list[Any] = []
-    told = ToldOnce(heard.append)
-    told.begin_again()
+    told = EventDeduplicator(heard.append)
+    told.restart()
     for event in (asked(3), a, asked(3), b):
         told.follow(event)
     assert heard == [asked(3), a, asked(3), b]
-    told.begin_again()
+    told.restart()
     for event in (asked(2), a, b, c, asked(4)):
         told.follow(event)
     assert heard[4:] == [c, asked(4)]

@@ -1,4 +1,4 @@
-"""The manifest for Kubernetes says what Upwell and KubeRay understand."""
+"""The Kubernetes manifest matches Upwell's options and KubeRay's schema."""
 
 import re
 import shlex
@@ -14,21 +14,21 @@ ROOT = Path(__file__).parents[2]
 
 
 def objects() -> dict[tuple[str, str], dict[str, Any]]:
-    """The objects of the manifest by kind and name."""
+    """Return the objects of the manifest by kind and name."""
     found = yaml.safe_load_all((ROOT / "docs" / "kuberay.yaml").read_text())
     return {(one["kind"], one["metadata"]["name"]): one for one in found}
 
 
 def values_of(node: Any, key: str) -> list[Any]:
-    """Every value of a key, however deep."""
+    """Yield every value of a key at any depth."""
     if isinstance(node, dict):
         own = [node[key]] if key in node else []
         return own + [value for child in node.values() for value in values_of(child, key)]
     return [value for child in node for value in values_of(child, key)] if isinstance(node, list) else []
 
 
-def test_the_command_of_the_manifest_is_one_of_ours() -> None:
-    """Each option of its entrypoint exists, and the list of sites is where the head mounts it."""
+def test_the_command_of_the_manifest_is_valid() -> None:
+    """Each option of its entrypoint exists, and the list of sites is at the mounted path."""
     job = objects()["RayJob", "upwell"]["spec"]
     program, verb, sites, *rest = shlex.split(job["entrypoint"])
     command: Any = typer.main.get_command(app)
@@ -40,8 +40,8 @@ def test_the_command_of_the_manifest_is_one_of_ours() -> None:
     assert Path(sites).name in objects()["ConfigMap", "upwell-sites"]["data"]
 
 
-def test_the_manifest_fits_together() -> None:
-    """Secrets and services that are named exist; head and workers have one image, and the version of Ray is ours."""
+def test_the_manifest_is_consistent() -> None:
+    """Referenced secrets and services exist; head and workers have one image, and the installed version of Ray."""
     found = objects()
     job = found["RayJob", "upwell"]
     named = [

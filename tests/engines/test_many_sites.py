@@ -1,4 +1,4 @@
-"""One command over many sites: all end, the rate holds, a kill costs nothing, and what it says of itself is true."""
+"""One command over many sites: all end, the rate is respected, and a kill loses nothing."""
 
 import json
 import os
@@ -16,12 +16,12 @@ from benchmarks.reliability.many import command, lines_of
 from tests.command import upwell
 from tests.engines.test_engines import rows_of
 from upwell import api
+from upwell.choose.plan import Plan
 from upwell.demo import Switches, serve
-from upwell.engines.limits import room_for
+from upwell.engines.engine import site_capacity
 from upwell.errors import BudgetSpent, UpwellError
-from upwell.harvest.plan import Plan
 from upwell.harvest.run_log import run_status
-from upwell.many_sites import Purse
+from upwell.many_sites import TotalBudget
 from upwell.net.manners import Manners
 
 FREE = Manners(rate=0)
@@ -34,13 +34,13 @@ def sites(tmp_path: Path) -> Path:
 
 
 def wait_for(done: Iterator[bool]) -> None:
-    """Waits until a generator says that it is so."""
+    """Wait until a condition is true."""
     while not next(done):
         time.sleep(0.05)
 
 
 def test_twenty_five_sites_with_few_open_files(tmp_path: Path, sites: Path) -> None:
-    """All end under a limit of open files that has no room for all at once; no host is asked faster than it may; each has a line."""
+    """All sites end although not all fit into the limit of open files; no host is requested faster than allowed; each has a line."""
     with serving(25) as hosts:
         sites.write_text("\n".join(hosts.urls))
         run = command(sites, tmp_path / "out", "--budget", "8", "--rate", "4", "--engine", "processes")
@@ -57,14 +57,14 @@ def test_twenty_five_sites_with_few_open_files(tmp_path: Path, sites: Path) -> N
 
 
 def begun(out: Path, number: int) -> Iterator[bool]:
-    """Whether so many sites have ended."""
+    """Yield True once enough sites have ended."""
     while True:
         status = run_status(out)
         yield status is not None and status.done >= number
 
 
-def test_a_killed_run_goes_on(tmp_path: Path, sites: Path) -> None:
-    """kill -9 in the middle, then the same command: the rows are those of a run that nobody killed, finished sites are not asked again."""
+def test_a_killed_run_continues(tmp_path: Path, sites: Path) -> None:
+    """After kill -9, the same command gives the rows of an uninterrupted run, without new requests to finished sites."""
     plan = ("--budget", "20", "--rate", "0", "--at-once", "2", "--engine", "processes")
     with serving(5) as hosts:
         sites.write_text("\n".join(hosts.urls))
@@ -90,8 +90,8 @@ def test_a_killed_run_goes_on(tmp_path: Path, sites: Path) -> None:
     assert max(sent.values()) <= 2 * 20 + 3  # both runs, and what was in flight
 
 
-def test_ctrl_c_keeps_everything(tmp_path: Path, sites: Path) -> None:
-    """One Ctrl-C: exit code 3, the sites that ran are kept as stopped, those that waited are said to wait."""
+def test_ctrl_c_keeps_all_results(tmp_path: Path, sites: Path) -> None:
+    """Exit code 3; running sites are saved as stopped, waiting ones are listed."""
     with serving(6) as hosts:
         sites.write_text("\n".join(hosts.urls))
         run = command(sites, tmp_path / "out", "--rate", "5", "--at-once", "2", "--engine", "processes")
@@ -108,7 +108,7 @@ def test_ctrl_c_keeps_everything(tmp_path: Path, sites: Path) -> None:
 
 
 def test_addresses_of_one_host_run_one_after_the_other(tmp_path: Path) -> None:
-    """The same site in three spellings: one folder, asked once; another page of it has a folder of its own."""
+    """Three spellings of a URL have one folder and one harvest; another page of the host has its own folder."""
     with serve() as site:
         plain = site.url.removeprefix("http://").rstrip("/")
         results = api.harvest_all(
@@ -116,7 +116,7 @@ def test_addresses_of_one_host_run_one_after_the_other(tmp_path: Path) -> None:
             out=tmp_path,
             plan=Plan(budget=25),
             manners=FREE,
-            running=api.Running(engine="processes", workers=2),
+            running=api.RunOptions(engine="processes", workers=2),
         )
         asked = len(site.received)
     assert not any(isinstance(result, UpwellError) for result in results)
@@ -127,9 +127,9 @@ def test_addresses_of_one_host_run_one_after_the_other(tmp_path: Path) -> None:
 
 
 def test_a_total_budget_is_shared_and_never_exceeded(tmp_path: Path) -> None:
-    """Four sites and 130 requests: each gets a part, together they send no more; a site for which nothing is left says so."""
+    """Four sites and 130 requests: each gets a part; a site without any is reported."""
     with serving(4) as hosts:
-        running = api.Running(total_budget=130, sites=4)
+        running = api.RunOptions(total_budget=130, sites=4)
         results = api.harvest_all(hosts.urls, out=tmp_path, plan=Plan(budget=100), manners=FREE, running=running)
         again = api.harvest_all(hosts.urls, out=tmp_path, plan=Plan(budget=100), manners=FREE, running=running)
     sent = [result.summary["requests"] for result in results if isinstance(result, api.Result)]
@@ -137,7 +137,7 @@ def test_a_total_budget_is_shared_and_never_exceeded(tmp_path: Path) -> None:
     assert min(sent) >= 30
     assert sum(sent) == hosts.requests <= 130
     assert all(isinstance(result, api.Result) and result.was_finished for result in again)
-    few = api.Running(total_budget=20, sites=2)
+    few = api.RunOptions(total_budget=20, sites=2)
     results = api.harvest_all(
         ["http://127.0.0.1:9/", "http://127.0.0.1:8/"],
         out=tmp_path / "b",
@@ -147,9 +147,9 @@ def test_a_total_budget_is_shared_and_never_exceeded(tmp_path: Path) -> None:
     assert isinstance(results[1], BudgetSpent)
 
 
-def test_the_purse_gives_unneeded_requests_to_others() -> None:
-    """Equal parts of what is left; a part that came back is shared by those that come later."""
-    purse = Purse(1000, 4, [])
+def test_unused_requests_of_the_total_budget_go_to_later_sites() -> None:
+    """Each site gets an equal part of the rest; returned requests are shared."""
+    purse = TotalBudget(1000, 4, [])
     assert purse.take("a", 5000) == 250
     assert purse.take("b", 100) == 100
     assert purse.take("c", 5000) == 325
@@ -163,10 +163,10 @@ def test_the_purse_gives_unneeded_requests_to_others() -> None:
     assert purse.take("f", 5000) == 300
 
 
-def test_what_a_site_did_not_use_lets_others_go_on(tmp_path: Path) -> None:
-    """Three begin at once with a third each: one is not there, one cannot be read, and the last goes on with what they did not use."""
+def test_unused_requests_let_other_sites_continue(tmp_path: Path) -> None:
+    """Of three sites with a third each, one is unreachable and one unreadable; the last continues with their requests."""
     with serving(1) as hosts, serve(Switches(country="LI"), host="127.0.0.7") as small:
-        running = api.Running(total_budget=300, sites=3, at_once=3)
+        running = api.RunOptions(total_budget=300, sites=3, at_once=3)
         places = ["http://127.0.0.1:9/", small.url, *hosts.urls]
         nobody, little, much = api.harvest_all(
             places, out=tmp_path, plan=Plan(budget=1000), manners=Manners(rate=0, retries=0), running=running
@@ -182,8 +182,8 @@ def test_what_a_site_did_not_use_lets_others_go_on(tmp_path: Path) -> None:
     assert sorted(str(line["outcome"]) for line in lines) == ["done", "failed", "failed"], "one line a site"
 
 
-def test_a_site_that_does_not_answer_is_tried_again(tmp_path: Path, sites: Path) -> None:
-    """A server that begins late is harvested; one that never answers fails after its tries, and the exit code says that some failed."""
+def test_an_unreachable_site_is_retried(tmp_path: Path, sites: Path) -> None:
+    """A server that starts late is harvested; one that never answers fails, and the exit code shows it."""
     import threading
 
     with serve() as site:
@@ -209,13 +209,13 @@ def test_a_site_that_does_not_answer_is_tried_again(tmp_path: Path, sites: Path)
     assert (outcomes["9"]["outcome"], outcomes["9"]["error"]) == ("failed", "Unreachable")
 
 
-def test_room_follows_the_limit_of_open_files() -> None:
+def test_capacity_depends_on_the_limit_of_open_files() -> None:
     """A small limit leaves room for a few sites, at least one."""
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (512, 512)); "
-        "from upwell.engines.limits import room_for; print(room_for(1), room_for(2))"
+        "from upwell.engines.engine import site_capacity; print(site_capacity(1), site_capacity(2))"
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert 1 <= int(printed[0]) <= 40
     assert int(printed[1]) == 2 * int(printed[0]) or int(printed[1]) >= 2
-    assert room_for(1) >= 1
+    assert site_capacity(1) >= 1

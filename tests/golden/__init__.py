@@ -1,1 +1,1 @@
-"""Saved answers of the demo site in each layout, and what Upwell reads in them: see README.md in this folder."""
+"""Saved answers of the demo site in each layout, and their expected records: see README.md in this folder."""

@@ -1,15 +1,15 @@
-"""Shows what is read otherwise than accepted: `python -m tests.golden [LAYOUT …] [--accept] [--record]`."""
+"""Show differences from the accepted records: `python -m tests.golden [LAYOUT …] [--accept] [--record]`."""
 
 import argparse
 import sys
 
 from tests.golden.record import record
 from tests.golden.replay import ACCEPT, GOLDEN, accept, differences, read_again, score
-from upwell.demo.pages import LAYOUTS
+from upwell.demo.switches import LAYOUTS
 
 
 def main() -> int:
-    """Exit code 1: something is read otherwise, and was not accepted."""
+    """Return exit code 1 if there are differences that were not accepted."""
     parser = argparse.ArgumentParser(prog="python -m tests.golden", description=__doc__)
     parser.add_argument(
         "layouts", nargs="*", metavar="LAYOUT", help=f"one of {', '.join(LAYOUTS)}; all if none is named"

@@ -1,6 +1,6 @@
-"""Saving answers of the demo site, as the server sends them: `python -m tests.golden --record`.
+"""Save answers of the demo site as the server sends them: `python -m tests.golden --record`.
 
-Nothing depends on the port: the requests name the host `demo.example`, and so do the saved addresses.
+Nothing depends on the port: requests and saved URLs use the host `demo.example`.
 """
 
 import json
@@ -13,7 +13,7 @@ from urllib.request import Request, urlopen
 
 from upwell.demo import Switches, serve
 from upwell.demo.cities import search
-from upwell.demo.pages import Layout
+from upwell.demo.switches import Layout
 
 __all__ = ["HOST", "RecordedPage", "record", "recorded_pages"]
 
@@ -42,7 +42,7 @@ class RecordedPage:
 
 
 def recorded_pages(layout: Layout) -> Iterator[RecordedPage]:
-    """The answers of the demo site in one layout; the same bytes each time."""
+    """Return the answers of the demo site in one layout; always the same bytes."""
     with serve(Switches(layout=layout, page_size=PAGE_SIZE)) as site:
         for name, query, page in REQUESTS:
             arguments = {"q": query} | ({"page": str(page)} if page > 1 else {})
@@ -63,7 +63,7 @@ def recorded_pages(layout: Layout) -> Iterator[RecordedPage]:
 
 
 def record(layout: Layout, folder: Path) -> None:
-    """Writes `inputs/` of a layout's folder anew."""
+    """Rewrite `inputs/` of a layout's folder."""
     inputs = folder / "inputs"
     shutil.rmtree(inputs, ignore_errors=True)
     inputs.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Reading the saved answers again, and comparing what is read with what was accepted and with what is true."""
+"""Read the saved answers again, and compare with the accepted records and with the truth."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from upwell.offline.extract import extract
-from upwell.offline.links import links
+from upwell.offline.inspect import links
 from upwell.source.model import SourceModel, load
 
 __all__ = ["ACCEPT", "GOLDEN", "Score", "accept", "differences", "read_again", "score"]
@@ -24,7 +24,7 @@ Document = dict[str, Any]
 
 
 def read_again(folder: Path) -> dict[str, Document]:
-    """What `upwell extract` and `upwell links --json` say today of the saved answers: the content of each accepted file."""
+    """Return the current output of `upwell extract` and `upwell links --json` for the saved answers: the content of each accepted file."""
     inputs = folder / "inputs"
     with tempfile.TemporaryDirectory() as place:
         saved_model = Path(place) / "source.json"
@@ -41,12 +41,12 @@ def read_again(folder: Path) -> dict[str, Document]:
 
 
 def _model_summary(model: SourceModel) -> Document:
-    """The little of the source model that is kept: where records are, what each begins with, its columns and their types."""
+    """Return the accepted part of the source model: the place of records, how each begins, its columns and their types."""
     return {"container": model.pagelet, "leader": model.leader, "columns": model.columns.types}
 
 
 def differences(folder: Path, documents: Mapping[str, Document]) -> Iterator[str]:
-    """A unified diff for each part (the model, a page, a kind of link) that is read otherwise than accepted."""
+    """Return a unified diff for each part (the model, a page, a kind of link) that differs from the accepted one."""
     for name, now in documents.items():
         path = folder / name
         accepted = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
@@ -66,14 +66,14 @@ def _written(value: object) -> str:
 
 
 def accept(folder: Path, documents: Mapping[str, Document]) -> None:
-    """Writes what is read today as what shall be read."""
+    """Write the current output as the accepted one."""
     for name, document in documents.items():
         (folder / name).write_text(_written(document) + "\n", encoding="utf-8")
 
 
 @dataclass(frozen=True)
 class Score:
-    """How many cities the saved answers show, and how many of the records that were read are one of them each."""
+    """Number of cities on the saved answers, and number of records that are exactly one of them."""
 
     cities: int
     records: int
@@ -81,19 +81,19 @@ class Score:
 
     @property
     def precision(self) -> float:
-        """Right records of all records."""
+        """Return the share of correct records."""
         return self.right / self.records if self.records else 0.0
 
     @property
     def recall(self) -> float:
-        """Cities that are a record of their own, of all cities."""
+        """Return the share of cities that have their own record."""
         return self.right / self.cities
 
 
 def score(folder: Path, output: Mapping[str, Any]) -> Score:
-    """Compares the records with the cities that each answer shows (`pages.jsonl`).
+    """Compare the records with the cities on each answer (`pages.jsonl`).
 
-    A record is right if it has the name and the population of one city, and not those of another.
+    A record is correct if it contains the name and the population of one city, and not those of another.
     """
     cities = records = right = 0
     for line in (folder / "inputs" / "pages.jsonl").read_text(encoding="utf-8").splitlines():

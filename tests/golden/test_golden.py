@@ -1,4 +1,4 @@
-"""Realistic pages for a clean clone: saved answers of the demo site in each layout are read as accepted, and near enough to the truth."""
+"""Realistic pages for a clean clone: saved answers of the demo site in each layout are read as accepted, and close to the truth."""
 
 import json
 import re
@@ -9,15 +9,15 @@ import pytest
 
 from tests.golden.record import RecordedPage, recorded_pages
 from tests.golden.replay import ACCEPT, GOLDEN, accept, differences, read_again, score
-from upwell.demo.pages import LAYOUTS, Layout
+from upwell.demo.switches import LAYOUTS, Layout
 
-MAX_INPUT_BYTES = 1_500_000  # of all saved pages together
-# Precision and recall of cities that an accepted output must have: 1 and 1 but for the gaps that README.md names.
+MAX_INPUT_BYTES = 1_500_000  # bytes of all saved pages together
+# Precision and recall of cities required of an accepted output: 1 and 1, except for the gaps named in README.md.
 FLOORS: dict[Layout, tuple[float, float]] = {"small-groups": (0.79, 0.66), "pre": (0.83, 1.0)}
 
 
 def saved_pages(folder: Path) -> list[RecordedPage]:
-    """What `inputs/` holds, in the order of its `pages.jsonl`."""
+    """Return the contents of `inputs/`, in the order of its `pages.jsonl`."""
     inputs = folder / "inputs"
     lines = [json.loads(line) for line in (inputs / "pages.jsonl").read_text(encoding="utf-8").splitlines()]
     return [RecordedPage(about["page"], (inputs / about["page"]).read_bytes(), about) for about in lines]
@@ -32,8 +32,8 @@ def test_saved_answers_are_read_as_accepted(layout: Layout) -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_what_was_accepted_is_true(layout: Layout) -> None:
-    """Accepted records are the cities that the answers show; kinds and next pages are right: nobody accepts nonsense by accident."""
+def test_accepted_records_are_correct(layout: Layout) -> None:
+    """Accepted records are the cities on the answers; kinds and next pages are correct. This prevents accepting wrong output by accident."""
     folder = GOLDEN / layout
     output = json.loads((folder / "output.json").read_text(encoding="utf-8"))
     links = json.loads((folder / "links.json").read_text(encoding="utf-8"))
@@ -49,13 +49,13 @@ def test_what_was_accepted_is_true(layout: Layout) -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_saved_answers_are_what_the_demo_site_sends(layout: Layout) -> None:
-    """Templates and saved pages belong together; `python -m tests.golden --record` saves them anew."""
+def test_saved_answers_equal_those_of_the_demo_site(layout: Layout) -> None:
+    """Templates and saved pages match; `python -m tests.golden --record` saves them again."""
     assert saved_pages(GOLDEN / layout) == list(recorded_pages(layout))
 
 
 def test_every_layout_has_a_folder_and_a_line_in_the_readme() -> None:
-    """What a layout stands for and what is not read right is written down; the pages together stay small."""
+    """The README describes each layout and its gaps; the pages together stay small."""
     assert {path.parent.name for path in GOLDEN.glob("*/output.json")} == set(LAYOUTS)
     rows = re.findall(r"^\| `([\w-]+)` \|", (GOLDEN / "README.md").read_text(encoding="utf-8"), re.M)
     assert rows == list(LAYOUTS)
@@ -63,7 +63,7 @@ def test_every_layout_has_a_folder_and_a_line_in_the_readme() -> None:
 
 
 def test_a_difference_is_shown_for_its_page_and_can_be_accepted(tmp_path: Path) -> None:
-    """A change of one record gives one diff, which names the folder, the file and the page; accepting it ends the difference."""
+    """A change of one record gives one diff, which names the folder, the file and the page; accepting it removes the difference."""
     folder = tmp_path / "table"
     shutil.copytree(GOLDEN / "table", folder)
     path = folder / "output.json"

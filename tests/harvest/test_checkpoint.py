@@ -1,4 +1,4 @@
-"""A harvest that goes on from its checkpoint asks what it would have asked without a break, and believes nothing that was not its own."""
+"""A harvest continued from a checkpoint sends the same requests as without interruption, and a foreign checkpoint is not trusted."""
 
 import hashlib
 import os
@@ -11,19 +11,19 @@ import pytest
 
 import upwell
 from upwell import api
+from upwell.choose.plan import Plan
 from upwell.demo import Running, Switches, serve
-from upwell.harvest.plan import Plan
 from upwell.net.fetch import Manners
 from upwell.signals import stopping_by_signals
-from upwell.store import parquet
-from upwell.store.records import read_keys
+from upwell.table import parquet
+from upwell.table.writers import read_keys
 
 FREE = Manners(rate=0)
 BUDGETS = (71, 90, 150)
 
 
 def harvested(site: Running, out: Path, *budgets: int) -> tuple[list[str], list[str]]:
-    """What was asked and the table, with one budget after the other; without what another server has otherwise."""
+    """Harvest with one budget after the other; return the requests and the table, without what differs between servers."""
     before = len(site.received)
     for budget in budgets:
         result = api.harvest(site.url, out=out, plan=Plan(budget=budget, details=10), manners=FREE)
@@ -40,9 +40,9 @@ def checkpoint(out: Path) -> Path:
     return next(out.rglob("checkpoint"))
 
 
-@pytest.mark.parametrize("switches", [Switches(), Switches(limit=40)])
-def test_cut_off_and_continued_asks_the_same(tmp_path: Path, switches: Switches) -> None:
-    """With a checkpoint, and with a damaged one; each time of a new server, which decorates its pages in the same order."""
+@pytest.mark.parametrize("switches", [Switches(), Switches(result_cap=40)])
+def test_a_continued_harvest_sends_the_same_requests(tmp_path: Path, switches: Switches) -> None:
+    """With a checkpoint and with a damaged one; each time from a new server, which decorates its pages in the same order."""
     with serve(switches) as site:
         whole = harvested(site, tmp_path / "whole", BUDGETS[-1])
     with serve(switches) as site:
@@ -55,14 +55,14 @@ def test_cut_off_and_continued_asks_the_same(tmp_path: Path, switches: Switches)
 
 
 class Evil:
-    """What a folder from elsewhere may have in its checkpoint."""
+    """Object that a foreign checkpoint may contain."""
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
         return os.mkdir, ("evil",)
 
 
-def test_a_checkpoint_from_elsewhere_runs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pickle that calls a function is not read, and the harvest goes on by its state."""
+def test_a_foreign_checkpoint_executes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pickle that calls a function is not read, and the harvest continues from its state."""
     monkeypatch.chdir(tmp_path)
     with serve() as site:
         harvested(site, tmp_path, 80)
@@ -73,8 +73,8 @@ def test_a_checkpoint_from_elsewhere_runs_nothing(tmp_path: Path, monkeypatch: p
     assert not (tmp_path / "evil").exists()
 
 
-def test_what_is_held_is_told_of_again(tmp_path: Path) -> None:
-    """Who follows the records gets all of them, those from before the break too; each once."""
+def test_records_held_are_reported_again_after_a_break(tmp_path: Path) -> None:
+    """An observer of records receives all of them, including those from before the break; each once."""
     with serve() as site:
         api.harvest(site.url, out=tmp_path, plan=Plan(budget=80), manners=FREE)
         rows = list(upwell.records(site.url, plan=Plan(budget=100), manners=FREE, out=tmp_path))
@@ -82,8 +82,8 @@ def test_what_is_held_is_told_of_again(tmp_path: Path) -> None:
     assert sorted(str(row["_key"]) for row in rows) == sorted(read_keys(table))
 
 
-def test_sigterm_is_for_the_tests_not_for_their_harvests() -> None:
-    """A test run that is ended while a test harvests ends, and the test does not go on with a harvest that was interrupted."""
+def test_sigterm_ends_the_test_run() -> None:
+    """Even while a test harvests; the test does not continue with an interrupted harvest."""
     taken: list[str] = []
     with stopping_by_signals(lambda: taken.append("stopped")), pytest.raises(pytest.exit.Exception):
         signal.raise_signal(signal.SIGTERM)

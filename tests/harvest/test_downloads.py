@@ -1,4 +1,4 @@
-"""Feeds with paging, and whole lists to download, on sites without a search and beside one; asking a source that was taken whole."""
+"""Paged feeds and exports, with and without a search; `ask` on a source that is an index."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from upwell.harvest.loop import Plan
 
 
 def feed(sent: dict[str, str]) -> bytes:
-    """A part of a feed of everything, thirty entries, with a link to the next."""
+    """Return a part of a feed of all items: thirty entries and a link to the next part."""
     start = int(sent.get("from", "0"))
     entries = "".join(
         f"<entry><title>{title}</title><link href='/item/{n}'/><summary>{text}</summary></entry>"
@@ -18,8 +18,8 @@ def feed(sent: dict[str, str]) -> bytes:
     return f"<?xml version='1.0'?><feed><title>Things</title>{more}{entries}</feed>".encode()
 
 
-def test_a_feed_that_goes_on(tmp_path: Path) -> None:
-    """Nothing links to the items but a feed in parts (RFC 5005): it is walked like a list."""
+def test_paged_feed_is_read_like_a_list(tmp_path: Path) -> None:
+    """Only a paged feed (RFC 5005) links to the items."""
 
     def site(path: str, sent: dict[str, str]) -> str | bytes | None:
         if path == "/":
@@ -36,8 +36,8 @@ def test_a_feed_that_goes_on(tmp_path: Path) -> None:
     assert set(table["title"]) == {title for _, title, _ in ITEMS}
 
 
-def test_a_list_that_can_be_downloaded(tmp_path: Path) -> None:
-    """A table beside a list that goes on: it has the list's records by their numbers, and is taken instead of it."""
+def test_export_replaces_its_list(tmp_path: Path) -> None:
+    """A table has the records of a list by their numbers, and is read instead of the list."""
 
     def site(path: str, sent: dict[str, str]) -> str | bytes | None:
         if path == "/catalogue/all.csv":
@@ -48,21 +48,21 @@ def test_a_list_that_can_be_downloaded(tmp_path: Path) -> None:
     with served(site) as (url, asked):
         result = api.harvest(url, out=tmp_path, plan=Plan(budget=60, browser="never"), manners=FREE)
     assert result.summary["coverage"] == 1.0
-    assert source_of(result)["template"]["via"] == "index"
+    assert source_of(result)["search_interface"]["via"] == "index"
     assert set(result.to_pandas()["_url"]) == {f"{url}item/{n}" for n, _, _ in ITEMS}
     assert sum(path.startswith("/catalogue?page") for path in asked) <= 3
 
 
 def with_export(path: str, sent: dict[str, str]) -> str | bytes | None:
-    """The shop whose box cuts off and whose catalogue is gone; a table of all things is linked from its pages."""
+    """Answer as the shop without its catalogue, with links to a table of all items."""
     if path == "/all.csv":
         return "\r\n".join(["id,name,text", *(f'{n},"{title}",{text}' for n, title, text in ITEMS)]).encode()
     page = shop(path, sent) if path != "/catalogue" else None
     return page and page + "<p><a href=/all.csv>CSV</a>"
 
 
-def test_a_table_beside_a_search(tmp_path: Path) -> None:
-    """One request brings what the box would bring in hundreds: under the same keys and column names, and counted exactly."""
+def test_export_next_to_a_search(tmp_path: Path) -> None:
+    """One request returns all records, with the keys and column names of the search, and an exact size."""
     with served(with_export) as (url, asked):
         result = api.harvest(url, out=tmp_path, plan=Plan(budget=200, browser="never"), manners=FREE)
     table = result.to_pandas()
@@ -73,8 +73,8 @@ def test_a_table_beside_a_search(tmp_path: Path) -> None:
     assert all(table[name].notna().mean() > 0.9 for name in table.columns if not name.startswith("_"))
 
 
-def test_data_beside_a_search_that_has_other_things(tmp_path: Path) -> None:
-    """A table of the site's shops is no list of its things: it costs a request and brings nothing."""
+def test_download_with_other_entities_is_rejected(tmp_path: Path) -> None:
+    """A table of the site's shops is not a list of its items: it costs a request and adds no records."""
 
     def site(path: str, sent: dict[str, str]) -> str | bytes | None:
         if path == "/all.csv":
@@ -87,8 +87,8 @@ def test_data_beside_a_search_that_has_other_things(tmp_path: Path) -> None:
     assert all("/item/" in key for key in result.to_pandas()["_key"])
 
 
-def test_a_feed_that_goes_on_beside_a_search(tmp_path: Path) -> None:
-    """The box cuts off, and a feed in parts (RFC 5005) has everything."""
+def test_paged_feed_next_to_a_search(tmp_path: Path) -> None:
+    """The search has a result cap, and a paged feed (RFC 5005) has all records."""
 
     def site(path: str, sent: dict[str, str]) -> str | bytes | None:
         if path != "/feed.atom":
@@ -102,8 +102,8 @@ def test_a_feed_that_goes_on_beside_a_search(tmp_path: Path) -> None:
     assert result.summary["coverage"] == 1.0
 
 
-def test_asking_a_source_that_is_an_index(tmp_path: Path) -> None:
-    """What a site sends whole is looked into: one request, the best match first; a source that is only lists says so."""
+def test_ask_searches_an_index(tmp_path: Path) -> None:
+    """An index is searched with one request, best match first; a source with lists only reports that it cannot be asked."""
 
     def site(path: str, sent: dict[str, str]) -> str | bytes | None:
         if path == "/all.csv":

@@ -1,4 +1,4 @@
-"""Facets beside the records: panels that are larger than the list, change with the query and have counts; the records are the main list."""
+"""Facet panels that are larger than the list, change with the query and have counts; the records are in the main list."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -61,7 +61,7 @@ THINGS = [
     for n in range(150)
 ]
 FACETS = ("kind", "place", "year")
-Label = Callable[[str, str, int], str]  # of a facet: its address, its name, how many matches have it
+Label = Callable[[str, str, int], str]  # a facet: its URL, its name, its number of matches
 
 
 def in_brackets(address: str, name: str, count: int) -> str:
@@ -78,8 +78,8 @@ def with_box(address: str, name: str, count: int) -> str:
 
 @pytest.mark.parametrize("label", [in_brackets, beside, with_box])
 @pytest.mark.parametrize("is_first", [True, False])
-def test_facets_are_no_records(label: Label, is_first: bool, tmp_path: Path) -> None:
-    """Short titles beside long panels of facets, before and after the list: every record comes, and nothing else."""
+def test_facets_are_not_read_as_records(label: Label, is_first: bool, tmp_path: Path) -> None:
+    """With short titles and long facet panels before and after the list, every record is found, and nothing else."""
 
     def site(path: str, sent: dict[str, str]) -> str | None:
         if path != "/find":

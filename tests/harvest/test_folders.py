@@ -1,4 +1,4 @@
-"""What lies in the folders of harvests: status, export, several harvests beside each other, refreshes and what they write."""
+"""Folders of harvests: status, export, several harvests in one folder, refreshes and their files."""
 
 import json
 import sqlite3
@@ -14,13 +14,13 @@ import upwell
 from tests.command import upwell as run
 from upwell.demo import Switches, serve
 from upwell.demo.cities import by_id
-from upwell.store.records import FORMATS, Format
+from upwell.table.writers import FORMATS, Format
 
 FREE = upwell.Manners(rate=0)
 
 
 def rows_in(path: Path) -> int:
-    """How many records a table has, read by what people read it with."""
+    """Return the number of records of a table, read with common libraries."""
     if path.suffix == ".xlsx":
         return int(openpyxl.load_workbook(path, read_only=True)["records"].max_row) - 1
     if path.suffix == ".sqlite":
@@ -36,7 +36,7 @@ def rows_in(path: Path) -> int:
 
 @pytest.fixture(scope="module")
 def harvested(tmp_path_factory: pytest.TempPathFactory) -> upwell.Result:
-    """A small harvest whose archive is gone, so that nothing can be replayed."""
+    """Create a small harvest without its archive, so that nothing can be replayed."""
     out = tmp_path_factory.mktemp("harvested")
     with serve() as site:
         result = upwell.harvest(site.url, out=out, plan=upwell.Plan(budget=40), manners=FREE)
@@ -46,8 +46,8 @@ def harvested(tmp_path_factory: pytest.TempPathFactory) -> upwell.Result:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_export(harvested: upwell.Result, format: Format, tmp_path: Path) -> None:
-    """Every format, without a replay, with all records; chosen columns; a column that is not there is named."""
+def test_export_writes_every_format_without_a_replay(harvested: upwell.Result, format: Format, tmp_path: Path) -> None:
+    """With all records; chosen columns; a missing column is named."""
     held = harvested.summary["records"]
     done = run("export", str(harvested.folder.parent), "--format", format, "-o", f"new/table.{format}", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -60,8 +60,8 @@ def test_export(harvested: upwell.Result, format: Format, tmp_path: Path) -> Non
         upwell.export(harvested.folder, columns=["nme"])
 
 
-def test_status(harvested: upwell.Result, tmp_path: Path) -> None:
-    """Of the folder itself and of the one above it; of what is no harvest it says so."""
+def test_status_of_a_harvest_and_of_its_parent_folder(harvested: upwell.Result, tmp_path: Path) -> None:
+    """A folder without a harvest is reported."""
     shown = run("status", str(harvested.folder.parent), cwd=tmp_path)
     assert harvested.summary["statement"] in shown.stdout
     assert "stopped: budget after 40 requests" in shown.stdout
@@ -69,19 +69,19 @@ def test_status(harvested: upwell.Result, tmp_path: Path) -> None:
     assert status.records == harvested.summary["records"]
     nothing = run("status", str(tmp_path), cwd=tmp_path)
     assert nothing.returncode == 2
-    assert "holds none" in nothing.stderr
+    assert "contains none" in nothing.stderr
 
 
-def test_tables_in_other_formats_do_not_grow_stale(tmp_path: Path) -> None:
-    """A larger harvest writes the tables anew that lie there in other formats."""
+def test_tables_in_other_formats_are_rewritten(tmp_path: Path) -> None:
+    """A larger harvest rewrites existing tables in other formats."""
     with serve() as site:
         upwell.harvest(site.url, out=tmp_path, plan=upwell.Plan(budget=30), manners=FREE, format="csv")
         larger = upwell.harvest(site.url, out=tmp_path, plan=upwell.Plan(budget=60), manners=FREE)
     assert rows_in(larger.folder / "records.csv") == rows_in(larger.records) == larger.summary["records"]
 
 
-def test_several_harvests_into_one_folder_stay_apart(tmp_path: Path) -> None:
-    """Another topic, another start page and another view of a site have folders of their own, and go on in them."""
+def test_different_harvests_of_a_site_have_separate_folders(tmp_path: Path) -> None:
+    """Another topic, start page or access has its own folder, and continues in it."""
     with serve() as site:
 
         def harvest(url: str, **plan: object) -> upwell.Result:
@@ -102,8 +102,8 @@ def test_several_harvests_into_one_folder_stay_apart(tmp_path: Path) -> None:
     ]
 
 
-def test_a_refresh_keeps_its_budget_and_writes_what_changed(tmp_path: Path) -> None:
-    """No request more than allowed, whatever it is for; changes.parquet has old and new values; the exit code tells."""
+def test_a_refresh_respects_its_budget_and_writes_changes(tmp_path: Path) -> None:
+    """No request beyond the budget, for any purpose; changes.parquet has old and new values; the exit code reports changes."""
     with serve() as site:
         upwell.harvest(site.url, out=tmp_path, plan=upwell.Plan(budget=120), manners=FREE)
         port = urlsplit(site.url).port or 0
@@ -127,8 +127,8 @@ def test_a_refresh_keeps_its_budget_and_writes_what_changed(tmp_path: Path) -> N
     assert all(row["old"] is None for row in rows if row["change"] == "new")
 
 
-def test_a_refresh_asks_the_users_queries_too(tmp_path: Path) -> None:
-    """Beside those that brought what is held."""
+def test_a_refresh_also_sends_the_queries_of_the_user(tmp_path: Path) -> None:
+    """In addition to the queries that returned the records held."""
     with serve() as site:
         upwell.harvest(site.url, out=tmp_path, plan=upwell.Plan(budget=40), manners=FREE)
         before = len(site.received)
@@ -138,8 +138,8 @@ def test_a_refresh_asks_the_users_queries_too(tmp_path: Path) -> None:
     assert "q=reykjavik" in asked
 
 
-def test_extract_writes_tables_and_reads_no_report(tmp_path: Path) -> None:
-    """The folder of a harvest is read by its archive, not by the report in it; the records of all pages are one table."""
+def test_extract_reads_the_archive_of_a_harvest_and_not_its_report(tmp_path: Path) -> None:
+    """The records of all pages are one table."""
     with serve() as site:
         result = upwell.harvest(site.url, out=tmp_path, plan=upwell.Plan(budget=40), manners=FREE)
     done = run("extract", str(result.folder), "-o", "again.csv", "--format", "csv", cwd=tmp_path)
@@ -151,8 +151,8 @@ def test_extract_writes_tables_and_reads_no_report(tmp_path: Path) -> None:
     assert pq.read_metadata(tmp_path / "t.parquet").num_rows == sum(len(page.records) for page in pages)
 
 
-def test_the_demo_goes_on(tmp_path: Path) -> None:
-    """The same folder and port each time: a second run goes on, and with other switches it is another site."""
+def test_the_demo_can_be_continued(tmp_path: Path) -> None:
+    """With the same folder and port a second run continues; with other switches it is another site."""
     with serve() as free:
         port = urlsplit(free.url).port or 0
     plan = upwell.Plan(budget=40)

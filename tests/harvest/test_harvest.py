@@ -1,4 +1,4 @@
-"""A harvest end to end on the demo site, in each layout and with each difficulty that the first version can meet."""
+"""Complete harvests of the demo site, in each layout and with each difficulty."""
 
 import json
 import os
@@ -14,15 +14,15 @@ import pytest
 
 from tests.browser import browser
 from upwell import api
+from upwell.choose.plan import Plan
 from upwell.demo import Running, Switches, serve
 from upwell.demo.cities import by_id
-from upwell.demo.pages import LAYOUTS
+from upwell.demo.switches import LAYOUTS
 from upwell.errors import NoSearchForm, NothingLearned, WrongUsage
 from upwell.harvest.events import Asked, Event, Found, Learned, Stopped
-from upwell.harvest.plan import Plan
 from upwell.net.fetch import Manners
 from upwell.source.model import load_all
-from upwell.store.records import read_keys
+from upwell.table.writers import read_keys
 
 
 def harvest(site: Running, out: Path, budget: int = 120, **plan: object) -> tuple[api.Result, list[dict[str, object]]]:
@@ -31,7 +31,7 @@ def harvest(site: Running, out: Path, budget: int = 120, **plan: object) -> tupl
 
 
 def check(rows: list[dict[str, object]], least: int) -> None:
-    """Every record is a city, no city is there twice, and what the record says is true of the city."""
+    """Check that every record is a city, no city occurs twice, and the fields of the record are correct."""
     ids = [int(str(row["_url"]).rsplit("/", 1)[-1]) for row in rows]
     assert len(set(ids)) == len(ids) >= least
     for number, row in zip(ids, rows, strict=True):
@@ -41,21 +41,21 @@ def check(rows: list[dict[str, object]], least: int) -> None:
         assert city.population in row.values() or f"{city.population:,}" in said
 
 
-# The others have records without an address (lines), lines of a head (pre) or two cities in a record: tests/golden/README.md.
+# The others have records without a URL (lines), header lines (pre) or two cities in a record: tests/golden/README.md.
 CHECKED_LAYOUTS = [layout for layout in LAYOUTS if layout not in ("lines", "pre", "small-groups")]
 
 
 @pytest.mark.parametrize("layout", CHECKED_LAYOUTS)
-def test_every_layout(layout: str, tmp_path: Path) -> None:
-    """Lists, tables, cards, old HTML, JSON and so on give true records."""
+def test_every_layout_gives_correct_records(layout: str, tmp_path: Path) -> None:
+    """Lists, tables, cards, old HTML, JSON and others."""
     with serve(Switches.parse([f"layout={layout}"])) as site:
         _, rows = harvest(site, tmp_path)
     check(rows, 700)
 
 
-@pytest.mark.parametrize("setting", ["post=1", "token=1", "order=none", "page_size=50", "limit=40"])
-def test_every_switch_that_is_met(setting: str, tmp_path: Path) -> None:
-    """POST, tokens, another order, other page sizes and limits."""
+@pytest.mark.parametrize("setting", ["post=1", "token=1", "order=none", "page_size=50", "result_cap=40"])
+def test_harvests_with_other_switches_give_correct_records(setting: str, tmp_path: Path) -> None:
+    """POST, tokens, another order, other page sizes and result caps."""
     with serve(Switches.parse([setting])) as site:
         _, rows = harvest(site, tmp_path)
     check(rows, 500)
@@ -63,14 +63,14 @@ def test_every_switch_that_is_met(setting: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("fault", ["500", "503", "429", "reset", "truncated", "length", "loop"])
 def test_faults_cost_requests_not_records(fault: str, tmp_path: Path) -> None:
-    """With a fault on one answer in twenty the harvest goes on."""
+    """With a fault on one answer in twenty the harvest continues."""
     with serve(Switches.parse([f"fault={fault}", "fault_rate=0.05"])) as site:
         _, rows = harvest(site, tmp_path, budget=160)
     check(rows, 300)
 
 
-def test_what_is_written(demo: Running, tmp_path: Path) -> None:
-    """The files, the summary's words, the record's own columns, and the report that a browser can show."""
+def test_the_files_of_a_harvest(demo: Running, tmp_path: Path) -> None:
+    """The files, the summary, the columns of origin, and a report that a browser can show."""
     events: list[Event] = []
     plan, manners = Plan(budget=80), Manners(rate=0)
     result = api.harvest(demo.url, out=tmp_path, plan=plan, manners=manners, observe=events.append)
@@ -117,15 +117,15 @@ def test_what_is_written(demo: Running, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
-def test_other_formats(demo: Running, tmp_path: Path, kind: str) -> None:
-    """The same records as CSV and JSON Lines."""
+def test_csv_and_json_lines_have_the_same_records(demo: Running, tmp_path: Path, kind: str) -> None:
+    """As Parquet."""
     result = api.harvest(demo.url, out=tmp_path, plan=Plan(budget=60), manners=Manners(rate=0), format=kind)  # type: ignore[arg-type] # parametrized
     assert result.records.name == f"records.{kind}"
     assert len(read_keys(result.records)) == result.summary["records"]
 
 
 def test_no_other_form_is_sent_and_no_link_that_acts_is_followed(tmp_path: Path) -> None:
-    """The site counts: nothing but robots.txt, the home page, searches and city pages was asked for, and nothing was posted."""
+    """Only robots.txt, the home page, searches and city pages were requested, and nothing was posted."""
     with serve() as site:
         harvest(site, tmp_path)
         asked = {(r.method, "/" + r.path.split("/")[1]) for r in site.received}
@@ -142,8 +142,8 @@ def test_the_same_seed_gives_the_same_records(tmp_path: Path) -> None:
     assert keys[0] == keys[1]
 
 
-def test_no_way_in_is_said(tmp_path: Path) -> None:
-    """A page whose form needs JavaScript, a login wall, a wrong form number: each message says what there was."""
+def test_sites_without_a_usable_search_are_reported(tmp_path: Path) -> None:
+    """A form that needs JavaScript, a login wall, a wrong form number: each message says what was found."""
     with serve(Switches(script="form")) as site, pytest.raises(NoSearchForm, match="login, mailing list"):
         harvest(site, tmp_path, browser="never")
     with serve(Switches(login_wall=True)) as site, pytest.raises(NothingLearned, match="--login"):
@@ -152,8 +152,8 @@ def test_no_way_in_is_said(tmp_path: Path) -> None:
         harvest(site, tmp_path, form=7)
 
 
-def test_wrong_usage_is_said(tmp_path: Path) -> None:
-    """No address, no such format, a folder that is a file."""
+def test_wrong_usage_is_reported(tmp_path: Path) -> None:
+    """No URL, no such format, a folder that is a file."""
     with pytest.raises(WrongUsage, match="http"):
         api.harvest("no address", out=tmp_path)
     with pytest.raises(WrongUsage, match="xls"):
@@ -163,8 +163,8 @@ def test_wrong_usage_is_said(tmp_path: Path) -> None:
         api.harvest("http://127.0.0.1:1/", out=tmp_path / "file")
 
 
-def test_ctrl_c_keeps_what_there_is(tmp_path: Path) -> None:
-    """An interrupted harvest exits with 3, and its records, summary and report are there."""
+def test_ctrl_c_keeps_the_results_so_far(tmp_path: Path) -> None:
+    """An interrupted harvest exits with 3, and its records, summary and report are written."""
     with serve(Switches(latency=0.01)) as site:
         command = [
             sys.executable,
@@ -191,8 +191,8 @@ def test_ctrl_c_keeps_what_there_is(tmp_path: Path) -> None:
     assert json.loads(summary.read_text())["records"] > 0
 
 
-def test_probe_keeps_the_answers(demo: Running, tmp_path: Path) -> None:
-    """The answers to nonsense and words are kept with their queries, and probing ends when the kinds are stable."""
+def test_probe_saves_the_answers(demo: Running, tmp_path: Path) -> None:
+    """The answers to nonsense and words are saved with their queries, and probing ends when the kinds are stable."""
     plan = Plan(probes=100, background=3)
     summary = api.probe(demo.url, out=tmp_path, plan=plan, manners=Manners(rate=0))
     lines = [json.loads(line) for line in (tmp_path / "pages.jsonl").read_text().splitlines()]
@@ -205,8 +205,8 @@ def test_probe_keeps_the_answers(demo: Running, tmp_path: Path) -> None:
     assert sum(row.kind == "multi" for row in rows) > 5
 
 
-def test_what_was_learned_before_is_not_learned_again(tmp_path: Path) -> None:
-    """A saved source.json, alone or in the list of a site with several sources: the first answer is read already."""
+def test_a_given_source_model_is_not_learned_again(tmp_path: Path) -> None:
+    """A saved source.json, alone or in the list of a site with several sources: already the first answer is read."""
     with serve(Switches()) as site:
         first, _ = harvest(site, tmp_path / "first", 60)
         one = json.loads((first.folder / "source.json").read_text())

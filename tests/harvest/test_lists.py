@@ -1,4 +1,4 @@
-"""Lists without a query: found by links, walked to their end, compared with queries; on sites that a small server plays."""
+"""Lists without a query: found by links, read to their end, and compared with queries, on small simulated sites."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ BOX = "<form action=/find><input name=q type=search><button>Search</button></for
 
 @contextmanager
 def served(site: Site, robots: str | Callable[[str], str] = "") -> Iterator[tuple[str, list[str]]]:
-    """A server that answers from a function of path and arguments; gives its address and the paths that were asked for."""
+    """Serve a function of path and arguments; yield its URL and the requested paths."""
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -63,7 +63,7 @@ def served(site: Site, robots: str | Callable[[str], str] = "") -> Iterator[tupl
 
 
 def source_of(result: api.Result) -> dict[str, Any]:
-    """What the summary says of the only source."""
+    """Return the entry of the only source in the summary."""
     (source,) = json.loads(json.dumps(result.summary["sources"]))
     return dict(source)
 
@@ -73,17 +73,17 @@ def rows(items: list[tuple[int, str, str]]) -> str:
 
 
 def page_of(items: list[tuple[int, str, str]], at: str, number: int, size: int = 20) -> str:
-    """A page of a list, with a pager."""
+    """Return a page of a list with a pager."""
     more = f"<p><a href='{at}page={number + 1}'>Next</a>" if number * size < len(items) else ""
     return f"<h1>All things</h1><table>{rows(items[(number - 1) * size : number * size])}</table>{more}"
 
 
 def shop(path: str, sent: dict[str, str]) -> str | None:
-    """A box that shows ten matches and no more, and a catalogue that can be paged through."""
+    """Answer as a shop with a search capped at ten matches and a catalogue of several pages."""
     if path == "/find":
-        found = [item for item in ITEMS if sent.get("q", "") and sent["q"].lower() in f"{item[1]} {item[2]}".split()]
-        list_of = f"<ul>{''.join(f'<li><a href=/item/{n}>{t}</a> <i>{x}</i>' for n, t, x in found[:10])}</ul>"
-        return MENU + BOX + (list_of if found else "<p>Nothing was found.")
+        matches = [item for item in ITEMS if sent.get("q", "") and sent["q"].lower() in f"{item[1]} {item[2]}".split()]
+        list_of = f"<ul>{''.join(f'<li><a href=/item/{n}>{t}</a> <i>{x}</i>' for n, t, x in matches[:10])}</ul>"
+        return MENU + BOX + (list_of if matches else "<p>Nothing was found.")
     if path == "/catalogue":
         return MENU + BOX + page_of(ITEMS, "/catalogue?", int(sent.get("page", "1")))
     if path.startswith("/item/"):
@@ -96,8 +96,8 @@ def shop(path: str, sent: dict[str, str]) -> str | None:
     return MENU + pages[path] if path in pages else None
 
 
-def test_a_catalogue_beside_a_box_that_cuts_off(tmp_path: Path) -> None:
-    """The catalogue is one click away: all records in few requests, under the keys that the box gives them, and counted exactly."""
+def test_catalogue_next_to_a_search_with_a_result_cap(tmp_path: Path) -> None:
+    """The catalogue gives all records in few requests, with the keys of the search, and an exact size."""
     with served(shop) as (url, asked):
         result = api.harvest(url, out=tmp_path, plan=Plan(budget=150, browser="never"), manners=FREE)
     assert result.summary["records"] == len(ITEMS)
@@ -107,8 +107,8 @@ def test_a_catalogue_beside_a_box_that_cuts_off(tmp_path: Path) -> None:
     assert not any("/catalogue?page=2" in path for path in asked[:10])
 
 
-def test_a_refresh_walks_the_list_again(tmp_path: Path) -> None:
-    """What a list brought is asked for again, and nothing counts as gone."""
+def test_refresh_reads_the_list_again(tmp_path: Path) -> None:
+    """The records of a list are requested again, and none counts as gone."""
     with served(shop) as (url, _):
         api.harvest(url, out=tmp_path, plan=Plan(budget=150, browser="never"), manners=FREE)
         result = api.harvest(url, out=tmp_path, plan=Plan(budget=150, browser="never", refresh=True), manners=FREE)
@@ -116,8 +116,8 @@ def test_a_refresh_walks_the_list_again(tmp_path: Path) -> None:
     assert (refreshed["unchanged"], refreshed["gone"], refreshed["new"]) == (len(ITEMS), 0, 0)
 
 
-def test_a_site_without_a_search_is_paged_through(tmp_path: Path) -> None:
-    """No box anywhere: the list that goes on is the source, and its end is the end of the source."""
+def test_site_without_a_search_is_harvested_from_its_list(tmp_path: Path) -> None:
+    """The list with several pages is the source, and its end is the end of the source."""
 
     def site(path: str, sent: dict[str, str]) -> str | None:
         return page.replace(BOX, "") if (page := shop(path, sent)) is not None and path != "/find" else None
@@ -127,11 +127,11 @@ def test_a_site_without_a_search_is_paged_through(tmp_path: Path) -> None:
     assert result.summary["records"] == len(ITEMS)
     assert result.summary["statement"] == "260 records held, 100% of about 260 (95 %: 260–263)"
     listed = [path for path in asked if path.startswith("/catalogue")]
-    assert len(listed) == len(set(listed)) == 13  # each page once, though it is found, learned and walked
+    assert len(listed) == len(set(listed)) == 13  # each page once, although it is found, learned and read
 
 
-def test_an_alphabet_is_a_family_of_lists(tmp_path: Path) -> None:
-    """Each letter has a page of its own, the box cuts off: all letters are asked, and each once."""
+def test_alphabet_is_a_family_of_lists(tmp_path: Path) -> None:
+    """Each letter has its own page, and the search has a result cap: every letter is requested once."""
     letters = sorted({title[0] for _, title, _ in ITEMS})
     index = "".join(f"<a href=/browse/{letter}>{letter.upper()}</a> " for letter in letters)
 
@@ -148,8 +148,8 @@ def test_an_alphabet_is_a_family_of_lists(tmp_path: Path) -> None:
     assert sorted(browsed) == [f"/browse/{letter}" for letter in letters]
 
 
-def test_robots_forbid_the_search_and_leave_the_list(tmp_path: Path) -> None:
-    """What is open is harvested, and the search that is not is said to be out of reach."""
+def test_list_is_harvested_if_robots_forbid_the_search(tmp_path: Path) -> None:
+    """The forbidden search is reported as out of reach."""
     with served(shop, "User-agent: *\nDisallow: /find\n") as (url, asked):
         result = api.harvest(url, out=tmp_path, plan=Plan(budget=80, browser="never"), manners=FREE)
     assert result.summary["records"] == len(ITEMS)
@@ -157,8 +157,8 @@ def test_robots_forbid_the_search_and_leave_the_list(tmp_path: Path) -> None:
     assert not any(path.startswith("/find") for path in asked)
 
 
-def test_a_search_for_members_is_named(tmp_path: Path) -> None:
-    """The box leads to a login: the list is harvested, and the summary says how to get at the search."""
+def test_search_for_members_is_reported(tmp_path: Path) -> None:
+    """The search leads to a login: the list is harvested, and the summary says how to log in."""
     login = "<h1>Please log in</h1><form method=post action=/login><input name=user><input type=password name=p></form>"
     with served(lambda path, sent: login if path == "/find" else shop(path, sent)) as (url, _):
         result = api.harvest(url, out=tmp_path, plan=Plan(budget=80, browser="never"), manners=FREE)
@@ -166,8 +166,8 @@ def test_a_search_for_members_is_named(tmp_path: Path) -> None:
     assert any("members" in reason and "--login" in reason for reason in result.summary["out_of_reach"])
 
 
-def test_records_that_do_not_react_to_queries(tmp_path: Path) -> None:
-    """A box whose answers show other things each time, whatever is asked, fills no table: that is said instead."""
+def test_records_that_do_not_depend_on_the_query_are_rejected(tmp_path: Path) -> None:
+    """A search that shows random records for every query fills no table, and the error says so."""
     times = iter(range(10_000))
 
     def site(path: str, sent: dict[str, str]) -> str | None:
@@ -181,8 +181,8 @@ def test_records_that_do_not_react_to_queries(tmp_path: Path) -> None:
     assert isinstance(error.value, NothingLearned)
 
 
-def test_a_list_beside_a_box_that_filters_nothing(tmp_path: Path) -> None:
-    """The box shows the same bestsellers whatever is asked, in another order each time: that is said, no table is filled."""
+def test_search_that_filters_nothing_is_rejected(tmp_path: Path) -> None:
+    """A search that shows the same bestsellers in random order for every query fills no table, and the error says so."""
     times = iter(range(10_000))
 
     def site(path: str, sent: dict[str, str]) -> str | None:
@@ -197,8 +197,8 @@ def test_a_list_beside_a_box_that_filters_nothing(tmp_path: Path) -> None:
         api.harvest(url, out=tmp_path, plan=Plan(budget=80, browser="never", form=0), manners=FREE)
 
 
-def test_a_search_that_leads_to_the_login_page(tmp_path: Path) -> None:
-    """Nothing but a search for members, which sends everybody else to a login: the error says how to get in."""
+def test_search_that_leads_to_a_login_page(tmp_path: Path) -> None:
+    """If the only search redirects to a login, the error says how to log in."""
     login = "<h1>Anmeldung</h1><form method=post action=/in><input name=user><input type=password name=p><button>OK</button></form>"
 
     def site(path: str, sent: dict[str, str]) -> str | None:
@@ -208,8 +208,8 @@ def test_a_search_that_leads_to_the_login_page(tmp_path: Path) -> None:
         api.harvest(url, out=tmp_path, plan=Plan(budget=80, browser="never"), manners=FREE)
 
 
-def test_a_gate_is_passed_by_its_link(tmp_path: Path) -> None:
-    """A start page with one link in front of the site: what is behind it is found."""
+def test_start_page_with_a_single_link_is_followed(tmp_path: Path) -> None:
+    """The site behind a start page with one link is found."""
 
     def site(path: str, sent: dict[str, str]) -> str | None:
         return "<h1>It works</h1><p><a href=/catalogue>Go to the site</a>" if path == "/" else shop(path, sent)
@@ -219,8 +219,8 @@ def test_a_gate_is_passed_by_its_link(tmp_path: Path) -> None:
     assert result.summary["records"] == len(ITEMS)
 
 
-def test_the_same_list_in_pages_of_another_size(tmp_path: Path) -> None:
-    """Links that only set the size of the pages are no family: the list is walked once, and its last page is empty."""
+def test_list_with_another_page_size_is_not_a_sibling(tmp_path: Path) -> None:
+    """Links that only set the page size form no family: the list is read once, and its last page is empty."""
     sizes = "".join(f"<a href='/catalogue/?rows_of_list={size}'>{size}</a> " for size in (20, 25, 50))
 
     def site(path: str, sent: dict[str, str]) -> str | None:
@@ -245,8 +245,8 @@ def test_the_same_list_in_pages_of_another_size(tmp_path: Path) -> None:
     assert result.summary["requests"] < 45
 
 
-def test_a_search_that_finds_something_for_any_word(tmp_path: Path) -> None:
-    """Nonsense brings the nearest matches: what is learned is learned without it."""
+def test_search_with_matches_for_nonsense(tmp_path: Path) -> None:
+    """Nonsense returns the nearest matches: the model is learned without it."""
 
     def site(path: str, sent: dict[str, str]) -> str | None:
         if path != "/find":
@@ -261,8 +261,8 @@ def test_a_search_that_finds_something_for_any_word(tmp_path: Path) -> None:
     assert {key for key in result.to_pandas()["_key"] if "/item/" not in key} == set()
 
 
-def test_answers_that_a_redirect_leads_to(tmp_path: Path) -> None:
-    """The form leads to another address: an answer without matches there is no record's page."""
+def test_answers_behind_a_redirect(tmp_path: Path) -> None:
+    """The form redirects to another URL: an answer without matches there is not a record page."""
 
     def site(path: str, sent: dict[str, str]) -> str | None:
         if path == "/find":

@@ -1,4 +1,4 @@
-"""The small parts of the first harvest, each by itself."""
+"""Small parts of a harvest, each on its own."""
 
 import pickle
 from functools import partial
@@ -6,13 +6,13 @@ from functools import partial
 import pytest
 
 from upwell.answers.next_page import next_page
-from upwell.harvest.events import Held, LateRow
-from upwell.harvest.ledger import SourceLedger
+from upwell.choose.ledger import SourceLedger
+from upwell.harvest.events import Held, LazyRow
 from upwell.harvest.summary import SiteHarvest
-from upwell.model import FormInterface, Record
 from upwell.page.tree import read
 from upwell.source.model import SourceModel
 from upwell.store.state import State
+from upwell.types import FormInterface, Record
 
 
 @pytest.mark.parametrize(
@@ -28,14 +28,14 @@ from upwell.store.state import State
         ("<a href='/story/next'>The next big thing</a>", None),
     ],
 )
-def test_next_page(html: str, want: str | None) -> None:
-    """rel=next, words and arrows of several languages; not this page again, not another host, not a story."""
+def test_next_page_links_are_recognised(html: str, want: str | None) -> None:
+    """rel=next, words and arrows of several languages; not the same page, not another host, not a story."""
     got = next_page(read(html, url="https://example.org/s?q=a"))
     assert (got.url if got else None) == (f"https://example.org{want}" if want else None)
 
 
-def test_sources_that_bring_the_same_count_once() -> None:
-    """Two forms that reach the same records do not make a site twice as large; two that reach others do."""
+def test_sources_with_the_same_records_count_once() -> None:
+    """Two forms that reach the same records do not double the size of a site; two that reach different records do."""
 
     def source(keys: range) -> SourceLedger:
         one = SourceLedger(interface=FormInterface(method="GET", url="http://h/", query_field="q"), model=SourceModel())
@@ -51,15 +51,15 @@ def test_sources_that_bring_the_same_count_once() -> None:
     assert apart.size.estimate == pytest.approx(sum(one.size.estimate for one in apart.sources))
 
 
-def test_a_row_is_made_when_somebody_looks() -> None:
-    """The row of an event costs nothing until it is read; then, and where it goes to another process, it is like any row."""
+def test_the_row_of_an_event_is_created_on_first_access() -> None:
+    """Then, and when it is sent to another process, it is like any row."""
     made = []
 
     def make(key: str) -> dict[str, object]:
         made.append(key)
         return {"_key": key, "n": 1}
 
-    event = Held(row=LateRow(partial(make, "a")))
+    event = Held(row=LazyRow(partial(make, "a")))
     assert not made
     assert event.row == {"_key": "a", "n": 1}
     assert list(event.row) == ["_key", "n"]

@@ -1,4 +1,4 @@
-"""A harvest whose state is in PostgreSQL: the same as in a file, for many workers, through a kill and a restart of the server."""
+"""Harvests with the state in PostgreSQL: the same as in a file, for many workers, through kills and restarts of the server."""
 
 import asyncio
 import json
@@ -19,16 +19,16 @@ from benchmarks.reliability.postgres_server import PostgresServer
 from tests.object_store import s3_server
 from tests.postgres import postgres_server
 from upwell import api
+from upwell.choose.plan import Plan
 from upwell.demo import Running, Switches, serve
 from upwell.errors import CannotKeep, InUse
 from upwell.harvest.files import Result
-from upwell.harvest.keep import harvest_into
-from upwell.harvest.plan import Plan
-from upwell.net.fetch import Manners
-from upwell.store import postgres_server as postgres_server_module
-from upwell.store.database import Connection
-from upwell.store.peek import is_running, peek
-from upwell.store.places import InPostgres, open_database, place_of, without_password
+from upwell.harvest.harvest_folder import harvest_to
+from upwell.net.manners import Manners
+from upwell.store import postgres as postgres_server_module
+from upwell.store.database import Connection, without_password
+from upwell.store.location import PostgresLocation, open_database, state_location
+from upwell.store.read_only import is_running, open_read_only
 from upwell.store.remote import RemoteFolder
 from upwell.store.state import State
 
@@ -39,17 +39,17 @@ PLAN = Plan(budget=40)
 
 
 def harvest(site: Running, out: Path | str, address: str, plan: Plan = PLAN) -> Result:
-    return asyncio.run(harvest_into(site.url, out, plan, FREE, lambda event: None, "jsonl", address))
+    return asyncio.run(harvest_to(site.url, out, plan, FREE, lambda event: None, "jsonl", address))
 
 
 def rows(result: Result) -> list[dict[str, object]]:
-    """The rows of a table without when they came, and without the digests of their pages, which say the time."""
+    """Return the rows of a table without their times and the digests of their pages, which depend on the time."""
     lines = [json.loads(line) for line in result.records.read_text(encoding="utf-8").splitlines()]
     return [{name: value for name, value in line.items() if name not in ("_fetched", "_page")} for line in lines]
 
 
-def test_equal_rows_and_the_same_again(demo: Running, tmp_path: Path, postgres_server: PostgresServer) -> None:
-    """The demo harvested with both gives equal rows; again it asks nothing; status and export know where the state is."""
+def test_postgres_gives_the_same_rows_as_a_file(demo: Running, tmp_path: Path, postgres_server: PostgresServer) -> None:
+    """A repeated harvest sends nothing; status and export find the state."""
     address = postgres_server.address("equal")
     first = harvest(demo, tmp_path / "file", "")
     second = harvest(demo, tmp_path / "database", address)
@@ -66,12 +66,12 @@ def test_equal_rows_and_the_same_again(demo: Running, tmp_path: Path, postgres_s
     assert (status.records, status.stopped) == (first.summary["records"], first.summary["stopped"])
     (exported,) = api.export(second.folder, format="csv")
     assert exported.records == first.summary["records"]
-    with peek(second.folder) as window:
+    with open_read_only(second.folder) as window:
         assert window.records() == first.summary["records"]
 
 
-def test_a_second_worker_and_what_others_see(tmp_path: Path, postgres_server: PostgresServer) -> None:
-    """While a worker has a site, a second gets an error that names it; status and the window read on; a killed one's lease ends."""
+def test_a_second_worker_is_refused_and_readers_are_not(tmp_path: Path, postgres_server: PostgresServer) -> None:
+    """The error names the first worker; status and the web interface can read; the lease of a killed worker ends."""
     address = postgres_server.address("workers")
     with serve(Switches(latency=0.1)) as site:
         worker = start(site, tmp_path / "one", address)
@@ -82,17 +82,17 @@ def test_a_second_worker_and_what_others_see(tmp_path: Path, postgres_server: Po
         (status,) = api.status(folder)
         assert (status.stopped, is_running(folder)) == ("running", True)
         assert status.requests > 0, "a state in a database is read while it is written"
-        with peek(folder) as window:
+        with open_read_only(folder) as window:
             assert window.note("started")
         worker.kill()
         worker.wait()
-        with State(place_of(folder)) as state:  # the lease has ended with the connection
+        with State(state_location(folder)) as state:  # the lease ended with the connection
             assert state.requests_sent() >= status.requests
         assert not is_running(folder)
 
 
-def test_killed_again_and_again(tmp_path: Path, postgres_server: PostgresServer) -> None:
-    """SIGKILL at three moments: equal rows, nothing asked twice but what was in flight, each time on another machine's disk."""
+def test_a_harvest_survives_kills_on_changing_machines(tmp_path: Path, postgres_server: PostgresServer) -> None:
+    """SIGKILL at three moments: equal rows, only requests in flight are repeated, each time with another machine's disk."""
     address = postgres_server.address("killed")
     with serve() as site:
         undisturbed = harvest(site, tmp_path / "undisturbed", "")
@@ -109,10 +109,10 @@ def test_killed_again_and_again(tmp_path: Path, postgres_server: PostgresServer)
     assert sum((again - asked).values()) <= 3, "at most one request in flight for each kill"
 
 
-def test_killed_with_its_files_in_an_object_store(
+def test_a_killed_harvest_with_remote_files_continues_immediately(
     tmp_path: Path, postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """State in PostgreSQL, files at S3, SIGKILL on one machine: another goes on at once, with equal rows and nothing asked twice."""
+    """State in PostgreSQL, files at S3, SIGKILL on one machine: another continues, with equal rows and no request sent twice."""
     address = postgres_server.address("s3")
     with s3_server(monkeypatch, "bucket"), serve(Switches(latency=0.1)) as site:
         undisturbed = harvest(site, tmp_path / "undisturbed", "")
@@ -140,8 +140,8 @@ def test_killed_with_its_files_in_an_object_store(
     assert not any(name.endswith("state.sqlite") for name in names)
 
 
-def test_the_server_restarts_in_the_middle(tmp_path: Path, postgres_server: PostgresServer) -> None:
-    """In order and as after a crash: the harvest waits, goes on, and holds equal rows; nothing is asked twice."""
+def test_a_harvest_survives_a_restart_of_the_server(tmp_path: Path, postgres_server: PostgresServer) -> None:
+    """Clean and as after a crash: the harvest waits and continues with equal rows; nothing is requested twice."""
     address = postgres_server.address("restarted")
     with serve() as site:
         undisturbed = harvest(site, tmp_path / "undisturbed", "")
@@ -168,13 +168,11 @@ def test_the_server_restarts_in_the_middle(tmp_path: Path, postgres_server: Post
     assert again == asked
 
 
-def test_a_transaction_is_done_once_whatever_the_server_forgets(postgres_server: PostgresServer) -> None:
-    """One that a crash undid is done again, though its number went to another; one whose commit was not heard of is not done again."""
+def test_a_transaction_is_applied_exactly_once(postgres_server: PostgresServer) -> None:
+    """A transaction lost in a crash is repeated, even if its number was reused; one whose commit was not confirmed is not repeated."""
     address = postgres_server.address("once")
     with psycopg.connect(address, autocommit=True) as db:
-        db.execute(
-            "ALTER SYSTEM SET wal_writer_delay = '10s'"
-        )  # so that the crash comes before anything of it is written
+        db.execute("ALTER SYSTEM SET wal_writer_delay = '10s'")  # so that the crash happens before any of it is written
         db.execute("SELECT pg_reload_conf()")
     began: list[str] = []
 
@@ -197,9 +195,9 @@ def test_a_transaction_is_done_once_whatever_the_server_forgets(postgres_server:
         postgres_server.stop("fast")
         postgres_server.start()
 
-    with State(InPostgres(address, "site")):
-        pass  # the tables are there
-    database = open_database(InPostgres(address, "site"))
+    with State(PostgresLocation(address, "site")):
+        pass  # the tables exist
+    database = open_database(PostgresLocation(address, "site"))
     try:
         database.transaction(undone_by_a_crash)
         database.transaction(committed_unheard)
@@ -216,7 +214,7 @@ def test_a_transaction_is_done_once_whatever_the_server_forgets(postgres_server:
 def test_no_password_is_written_or_shown(
     tmp_path: Path, postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It opens the database and is in no file; without it, or with a wrong one, the message says where it comes from."""
+    """It opens the database and is in no file; if it is missing or wrong, the message says where it comes from."""
     address = postgres_server.address("guarded")
     with psycopg.connect(address) as db:
         db.execute("CREATE USER guarded PASSWORD 'open sesame'")
@@ -237,50 +235,50 @@ def test_no_password_is_written_or_shown(
         monkeypatch.setenv("PGPASSWORD", "open sesame")
         allowed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
         assert json.loads(allowed.stdout.splitlines()[0])["records"] == result.summary["records"]
-    monkeypatch.setattr(postgres_server_module, "MAX_SECONDS_UNREACHED", 0.0)  # nobody is there, however long one waits
+    monkeypatch.setattr(postgres_server_module, "MAX_SECONDS_UNREACHED", 0.0)  # no server, however long one waits
     for address in (
-        with_password.replace("sesame", "barley"),  # a wrong one
-        "postgresql://me:bar?ley@nowhere/d",  # which libpq reads otherwise
+        with_password.replace("sesame", "barley"),  # a wrong password
+        "postgresql://me:bar?ley@nowhere/d",  # which libpq parses differently
         "postgresql://[me:barley@x",
     ):
         with pytest.raises(CannotKeep) as error:
-            State(InPostgres(address, "s"))
+            State(PostgresLocation(address, "s"))
         assert not re.search("barley|bar/ley|bar.ley", str(error.value)), error.value
-        assert "barley" not in repr(InPostgres(address, "s"))
+        assert "barley" not in repr(PostgresLocation(address, "s"))
     assert without_password("postgresql://me:bar/ley@h/d") == "postgresql://me@h/d"
 
 
 def requests(site: Running, first: int) -> Counter[str]:
-    """How often each address was asked for, without the argument that the site makes up anew for each link."""
+    """Return how often each URL was requested, without the argument that the site varies for each link."""
     return Counter(f"{one.path}?{one.query.partition('&ref=')[0]}" for one in site.received[first:])
 
 
 def start(
     site: Running, out: Path | str, address: str, budget: int = 40, rate: float = 0, **variables: str
 ) -> subprocess.Popen[bytes]:
-    """A harvest in a process of its own."""
+    """Start a harvest in a separate process."""
     program = (
-        "import asyncio, sys; from upwell.harvest.keep import harvest_into; from upwell.harvest.plan import Plan; "
-        "from upwell.net.fetch import Manners; site, out, address, budget, rate = sys.argv[1:]; "
+        "import asyncio, sys; from upwell.harvest.harvest_folder import harvest_to; from upwell.choose.plan import Plan; "
+        "from upwell.net.manners import Manners; site, out, address, budget, rate = sys.argv[1:]; "
         "plan, manners = Plan(budget=int(budget)), Manners(rate=float(rate)); "
-        "asyncio.run(harvest_into(site, out, plan, manners, lambda event: None, 'jsonl', address))"
+        "asyncio.run(harvest_to(site, out, plan, manners, lambda event: None, 'jsonl', address))"
     )
     command = [sys.executable, "-c", program, site.url, str(out), address, str(budget), str(rate)]
     return subprocess.Popen(command, env={**os.environ, **variables})
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    """Waits until something is so, for two minutes at most."""
+    """Wait until a condition is true, for two minutes at most."""
     began = time.monotonic()
     while not condition():
         assert time.monotonic() - began < 120
         time.sleep(0.01)
 
 
-def test_many_machines_keep_one_rate(tmp_path: Path, postgres_server: PostgresServer) -> None:
-    """Two workers that share nothing but the database ask one host, ten times a second in all."""
+def test_workers_on_several_machines_share_one_rate_per_host(tmp_path: Path, postgres_server: PostgresServer) -> None:
+    """Two workers that share only the database send ten requests per second in total to one host."""
     address = postgres_server.address("paces")
-    with serve() as one, serve() as two:  # two ports of one host, which has one rate
+    with serve() as one, serve() as two:  # two ports of one host, which have one rate
         workers = []
         for name, site in (("one", one), ("two", two)):
             (tmp_path / name).mkdir()
@@ -292,9 +290,9 @@ def test_many_machines_keep_one_rate(tmp_path: Path, postgres_server: PostgresSe
     assert times[-1] - times[0] >= 0.95 * (len(times) - 1) / 10
 
 
-def test_leases_of_hosts(postgres_server: PostgresServer) -> None:
-    """Who takes one has it for the gap; others are told how long to wait, and a back-off holds for everybody."""
-    with State(InPostgres(postgres_server.address("leases"), "a")) as first:
+def test_a_lease_of_a_host_lasts_for_the_gap(postgres_server: PostgresServer) -> None:
+    """Others are told how long to wait, and a back-off applies to everybody."""
+    with State(PostgresLocation(postgres_server.address("leases"), "a")) as first:
         leases = first.host_leases
         assert leases is not None
         assert leases.take("h", 60) == 0

@@ -1,4 +1,4 @@
-"""Probing: what a source is learned from."""
+"""Probing: learning a source."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -10,10 +10,11 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 
 from upwell import api
-from upwell.harvest.plan import Plan
+from upwell.answers.answer import Answer
+from upwell.choose.plan import Plan
+from upwell.lexicon.frequent_words import most_frequent
 from upwell.net.fetch import Manners
 from upwell.page.tree import read
-from upwell.queries.frequent_words import most_frequent
 from upwell.source.learn import distinct_answers
 
 BOX = "<div id=top><form action=/find><b>Notes</b> <a href=/>Home</a> <input type=text name=expr> <input type=submit value=Search></form></div>"
@@ -21,10 +22,10 @@ BOX = "<div id=top><form action=/find><b>Notes</b> <a href=/>Home</a> <input typ
 
 @contextmanager
 def site(answer: Callable[[str], str]) -> Iterator[str]:
-    """A site whose search gives what `answer` makes of a query."""
+    """Serve a site whose search returns `answer(query)`."""
 
     class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # the name is the base class's
+        def do_GET(self) -> None:  # name defined by the base class
             parts = urlsplit(self.path)
             query = parse_qs(parts.query, keep_blank_values=True).get("expr", [""])[0]
             there = parts.path in ("/", "/find")
@@ -48,8 +49,8 @@ def site(answer: Callable[[str], str]) -> Iterator[str]:
         server.server_close()
 
 
-def test_a_source_that_has_nearly_all_for_each_letter(tmp_path: Path) -> None:
-    """Parts of words are searched and all matches shown at once: what nearly all answers have in common are matches, no frame."""
+def test_matches_common_to_nearly_all_answers_are_not_frame(tmp_path: Path) -> None:
+    """The source searches parts of words and shows all matches at once."""
     rng = np.random.default_rng(5)
     listed = np.array(most_frequent("en", 4000))
     texts = {f"Note{i}{rng.choice(listed).title()}": " ".join(rng.choice(listed[::7], 40)) for i in range(300)}
@@ -67,15 +68,15 @@ def test_a_source_that_has_nearly_all_for_each_letter(tmp_path: Path) -> None:
     assert 0.98 * len(notes) <= result.summary["records"] <= len(notes)
 
 
-def test_answers_that_are_one() -> None:
-    """Nearly the same matches are one answer; what nonsense brings too does not make two the same, nor do a few texts."""
+def test_answers_with_nearly_the_same_records_count_once() -> None:
+    """Texts that answers to nonsense words contain are ignored, and answers with few texts are never merged."""
 
-    def tree(numbers: range, *others: str) -> object:
-        return read("".join(f"<p>{text}</p>" for text in (*others, *(f"match {i}" for i in numbers))))
+    def answer(numbers: range, *others: str) -> Answer:
+        return Answer(read("".join(f"<p>{text}</p>" for text in (*others, *(f"match {i}" for i in numbers)))))
 
     frame = [f"menu {i}" for i in range(50)]
-    bare = tree(range(0), *frame)
-    all_, most, other = tree(range(40), *frame), tree(range(36), *frame), tree(range(90, 100), *frame)
-    short = tree(range(2), *frame)
-    kept = distinct_answers([all_, most, other, short, short], [bare])  # type: ignore[list-item] # trees
-    assert [id(one) for one in kept] == [id(one) for one in (all_, other, short, short)]
+    bare = answer(range(0), *frame)
+    whole, most, other = answer(range(40), *frame), answer(range(36), *frame), answer(range(90, 100), *frame)
+    short = answer(range(2), *frame)
+    kept = distinct_answers([whole, most, other, short, short], [bare])
+    assert kept == [whole, other, short, short]  # compared by identity

@@ -1,4 +1,4 @@
-"""Budget and scope hold for what a refresh does besides asking; and two harvests of one host run beside each other."""
+"""Budget and scope apply to everything that a refresh does; two harvests of one host can run at the same time."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ FORM = "<form action=/find><input type=search name=q><button>Search</button></fo
 
 @contextmanager
 def shop(things: list[tuple[int, str]], elsewhere: str, asked: list[str], port: int = 0) -> Iterator[str]:
-    """A search over things whose own pages are on another host."""
+    """Serve a search whose record pages are on another host."""
 
     class Shop(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -37,7 +37,7 @@ def shop(things: list[tuple[int, str]], elsewhere: str, asked: list[str], port: 
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Says nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", port), Shop) as server:
         Thread(target=server.serve_forever, daemon=True).start()
@@ -45,8 +45,8 @@ def shop(things: list[tuple[int, str]], elsewhere: str, asked: list[str], port: 
         server.shutdown()
 
 
-def test_a_refresh_opens_no_page_elsewhere(tmp_path: Path) -> None:
-    """Things that are gone have their pages on another host: that is not asked, and what their query no longer brings is gone."""
+def test_a_refresh_opens_no_page_of_another_host(tmp_path: Path) -> None:
+    """Records that their query no longer returns are gone without looking at their pages there."""
     names = [(i, f"{WORDS[i % 12]} {WORDS[(i // 12 + i) % 12]} thing") for i in range(60)]
     at_shop: list[str] = []
     at_other: list[str] = []
@@ -67,8 +67,8 @@ def test_a_refresh_opens_no_page_elsewhere(tmp_path: Path) -> None:
     assert second.summary["records"] == 54
 
 
-def test_two_harvests_of_one_host_at_once(tmp_path: Path) -> None:
-    """Two start pages of a host in one command: a folder each, and the same ones when it is run again."""
+def test_two_start_pages_of_one_host_have_separate_folders(tmp_path: Path) -> None:
+    """In one command, and the same folders when it is run again."""
     with serve() as site:
         urls = [site.url, f"{site.url}search?q=lima"]
         plan = upwell.Plan(budget=40)

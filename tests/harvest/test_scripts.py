@@ -1,4 +1,4 @@
-"""Searches that a script makes, from the home page alone: indexes, JSON, GraphQL, fragments, routes, and results without an address."""
+"""Searches made by scripts, found from the home page: indexes, JSON, GraphQL, fragments, routes, and results without a URL."""
 
 import base64
 import json
@@ -34,7 +34,7 @@ Answer = Callable[[str, dict[str, str], dict[str, str], bytes], str | None]
 
 @contextmanager
 def site(answer: Answer) -> Iterator[tuple[str, list[str]]]:
-    """A site as a function from path, arguments, headers and body to a page or JSON; and the targets requested so far."""
+    """Serve a function from path, arguments, headers and body to a page or JSON; yield its URL and the requested targets."""
     targets: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -71,8 +71,8 @@ def matching(query: str) -> list[dict[str, str]]:
     return [item for item in ITEMS if query and query in f"{item['name']} {item['about']}"]
 
 
-def test_a_magnifier_a_box_and_an_index(tmp_path: Path) -> None:
-    """The index behind a box that a button opens is taken whole, in one request, and all of it is said to be held."""
+def test_index_behind_a_search_box_opened_by_a_button(tmp_path: Path) -> None:
+    """The index is read completely in one request, and the coverage statement says so."""
     script = f"""let items; const base = '/things/'; {SHOW}
       glass.onclick = () => {{ const box = document.createElement('input'); box.type = 'search'; document.body.append(box);
         fetch('/data/all.json').then(r => r.json()).then(d => items = d.things);
@@ -89,14 +89,14 @@ def test_a_magnifier_a_box_and_an_index(tmp_path: Path) -> None:
         1.0,
         "index",
     )
-    assert "all that the site's own search has" in result.summary["statement"]
+    assert "all records of the site's own search index" in result.summary["statement"]
     assert {f"{url}things/{item['id']}" for item in ITEMS} == set(result.table["_url"].to_pylist())
     assert set(result.table["name"].to_pylist()) == {item["name"] for item in ITEMS}
     assert len(targets) <= 40
 
 
-def test_a_shop_of_one_page_with_routes(tmp_path: Path) -> None:
-    """A shell whose links are routes behind "#": the box of a route is found, its data taken, and records have their routes."""
+def test_single_page_application_with_routes(tmp_path: Path) -> None:
+    """The search box of a route behind "#" is found, its data is read, and records have routes as URLs."""
     script = f"""const base = '#/thing/', items = []; {SHOW}
       const draw = () => {{
         if (location.hash.startsWith('#/search')) app.innerHTML = '<input type=search id=box placeholder=Search><ul id=out></ul>';
@@ -111,8 +111,8 @@ def test_a_shop_of_one_page_with_routes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("argument", "step"), [("offset", 1), ("desde", 1), ("sivu", 5)])
-def test_graphql_with_pages(tmp_path: Path, argument: str, step: int) -> None:
-    """What a script posts while a query is typed becomes the interface; its pages are counted on, whatever the argument is called."""
+def test_paged_graphql_search(tmp_path: Path, argument: str, step: int) -> None:
+    """The POST of a script becomes the interface; its pages are read, whatever the name of the page argument."""
     script = f"""const base = '/things/'; {SHOW}
       box.oninput = () => fetch('/graphql', {{method: 'POST', headers: {{'Content-Type': 'application/json'}}, body: JSON.stringify(
         {{query: 'query Find($q: String, ${argument}: Int) {{ find(q: $q, {argument}: ${argument}) {{ id name about }} }}',
@@ -133,8 +133,8 @@ def test_graphql_with_pages(tmp_path: Path, argument: str, step: int) -> None:
     assert result.summary["records"] >= 60
 
 
-def test_fragments_that_want_their_header(tmp_path: Path) -> None:
-    """Rows that come only with the header of a script are asked for with it."""
+def test_fragments_that_require_a_header(tmp_path: Path) -> None:
+    """Rows that are returned only with the header of a script are requested with it."""
     script = "box.oninput = () => fetch('/rows?q=' + box.value, {headers: {'HX-Request': 'true'}}).then(r => r.text()).then(t => out.innerHTML = t)"
     home = f"{TITLE}<input id=box type=search><ul id=out></ul><script>{script}</script>"
 
@@ -152,8 +152,8 @@ def test_fragments_that_want_their_header(tmp_path: Path) -> None:
     assert result.summary["records"] >= 70
 
 
-def test_results_without_address_request_or_data(tmp_path: Path) -> None:
-    """Where nothing but the page itself can answer, queries are typed into it; and no percentage is made up."""
+def test_results_without_url_request_or_data_are_typed(tmp_path: Path) -> None:
+    """If only the page itself can answer, queries are typed into it, and no coverage percentage is stated."""
     packed = base64.b64encode(json.dumps(ITEMS).encode()).decode()
     script = f"const base = '/things/', items = JSON.parse(atob('{packed}')); {SHOW} box.oninput = () => {{ const q = box.value; show({FILTER}) }}"
     home = f"{TITLE}<input id=box type=search><ul id=out></ul><script>{script}</script>"
@@ -163,8 +163,8 @@ def test_results_without_address_request_or_data(tmp_path: Path) -> None:
     assert '"rendered": true' in (result.folder / "summary.json").read_text(encoding="utf-8")
 
 
-def test_a_plain_search_starts_no_browser(tmp_path: Path) -> None:
-    """Where the markup has a search that works, no script of the page is fetched, though its page carries data and a box of a script."""
+def test_working_search_form_starts_no_browser(tmp_path: Path) -> None:
+    """No script is fetched if a form of the markup works, even if the page contains data and a scripted box."""
     data = f"<script type=application/json>{json.dumps(ITEMS[:20])}</script><input type=search><script src=/app.js></script>"
 
     def answer(path: str, sent: dict[str, str], headers: dict[str, str], body: bytes) -> str | None:
@@ -179,6 +179,6 @@ def test_a_plain_search_starts_no_browser(tmp_path: Path) -> None:
         )
 
     with site(answer) as (url, targets):
-        found = api.forms(url, manners=Manners(rate=0)).interfaces
-    assert [interface.url for interface in found] == [f"{url}find"]
+        offered = api.forms(url, manners=Manners(rate=0)).interfaces
+    assert [interface.url for interface in offered] == [f"{url}find"]
     assert not any("app.js" in target for target in targets)

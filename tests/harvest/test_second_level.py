@@ -1,4 +1,4 @@
-"""Second-level addresses on real sites: each is asked for once, whatever its kind and however often the harvest goes on, by host load."""
+"""Second-level URLs: each is requested once, whatever its kind and however often the harvest is continued, and within the host's load."""
 
 import threading
 from collections import Counter
@@ -18,12 +18,12 @@ CAP, PAGE_SIZE, THINGS = 20, 10, 240
 
 
 class Shop(BaseHTTPRequestHandler):
-    """A search that knows three words only, and shows the first twenty matches: the others are behind its facets."""
+    """A search that knows only three words and shows the first twenty matches: the others are behind its facets."""
 
     asked: list[str]
 
     def do_GET(self) -> None:
-        """Answers, and notes what was asked."""
+        """Answer, and log the request."""
         self.asked.append(self.path)
         address, sent = urlsplit(self.path), parse_qs(urlsplit(self.path).query)
         if address.path.startswith("/thing/"):
@@ -41,7 +41,7 @@ class Shop(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Says nothing."""
+        """Log nothing."""
 
 
 def _answer(sent: dict[str, str]) -> str:
@@ -71,7 +71,7 @@ def _answer(sent: dict[str, str]) -> str:
 
 @contextmanager
 def shop() -> Iterator[tuple[str, list[str]]]:
-    """Its address, and what is asked for."""
+    """Serve the shop; yield its URL and the log of requests."""
     asked: list[str] = []
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("OneShop", (Shop,), {"asked": asked}))
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -82,8 +82,8 @@ def shop() -> Iterator[tuple[str, list[str]]]:
         server.server_close()
 
 
-def test_each_facet_and_record_page_is_asked_for_once(tmp_path: Path) -> None:
-    """What the cap holds back comes through facets, then all record pages; also where the harvest goes on from its state, or a checkpoint."""
+def test_each_facet_and_record_page_is_requested_once(tmp_path: Path) -> None:
+    """Records beyond the cap are reached through facets, then all record pages; also if the harvest continues from its state or a checkpoint."""
     with shop() as (url, asked):
         for budget in (40, 70, 110, 400):
             plan = Plan(budget=budget, details=True, words=tuple(WOODS), patience=60)
@@ -96,8 +96,8 @@ def test_each_facet_and_record_page_is_asked_for_once(tmp_path: Path) -> None:
     assert sorted(pages.values())[-3:] == [1, 2, 2], "two are fetched twice, to see what changes by itself"
 
 
-def test_a_related_query_is_asked_for_once(tmp_path: Path) -> None:
-    """Where first pages are wanted, the query that answers link to is asked, and not again when the harvest goes on."""
+def test_a_related_query_is_sent_once(tmp_path: Path) -> None:
+    """If only first pages are wanted, the query that answers link to is sent, and not again when the harvest continues."""
     with shop() as (url, asked):
         for budget in (30, 60):
             plan = Plan(budget=budget, goal="representative", words=("oak",))
@@ -105,8 +105,8 @@ def test_a_related_query_is_asked_for_once(tmp_path: Path) -> None:
     assert [asked.count(f"/find?q={wood}") for wood in ("pine", "elm")] == [1, 1]
 
 
-def test_a_slow_host_is_asked_less_often_than_a_quick_one(tmp_path: Path) -> None:
-    """Both may be asked forty times a second: the one that takes long to answer rests for as long as it worked, the other does not wait."""
+def test_a_slow_host_receives_fewer_requests_than_a_fast_one(tmp_path: Path) -> None:
+    """Both allow forty requests per second: the slow host rests for as long as it worked, the fast one does not wait."""
     with serve(Switches(latency=0.2), host="127.0.0.5") as slow, serve(host="127.0.0.6") as quick:
         plan = Plan(budget=40)
         api.harvest_all([slow.url, quick.url], out=tmp_path, plan=plan, manners=Manners(rate=40))

@@ -1,4 +1,4 @@
-"""Sitemaps as lists of record pages: where a site has no search, and beside a search that cuts off."""
+"""Sitemaps as lists of record pages, without a search and next to a search with a result cap."""
 
 import gzip
 from pathlib import Path
@@ -14,8 +14,8 @@ def sitemap(*paths: str) -> str:
     return "<urlset>" + "".join(f"<url><loc>{path}</loc></url>" for path in paths) + "</urlset>"
 
 
-def test_a_sitemap_is_the_source_where_there_is_no_search(tmp_path: Path) -> None:
-    """Named by robots.txt, an index of compressed files; pages that list others are no records; rows come from the pages."""
+def test_sitemap_is_the_source_of_a_site_without_search(tmp_path: Path) -> None:
+    """robots.txt names an index of compressed sitemaps; pages that list others are not records; rows are read from record pages."""
     home = ["http://x/"]
 
     def site(path: str, sent: dict[str, str]) -> str | bytes | None:
@@ -32,15 +32,15 @@ def test_a_sitemap_is_the_source_where_there_is_no_search(tmp_path: Path) -> Non
     with served(site, robots=lambda url: f"User-agent: *\nSitemap: {url}maps.xml") as (url, _):
         home[0] = url
         result = api.harvest(url, out=tmp_path, plan=Plan(budget=400, browser="never", coverage=1.0), manners=FREE)
-    assert source_of(result)["template"]["via"] == "sitemap"
+    assert source_of(result)["search_interface"]["via"] == "sitemap"
     assert result.summary["coverage"] == 1.0
     table = result.to_pandas()
     assert set(table["_url"]) == {f"{url}item/{n}" for n, _, _ in ITEMS}
     assert set(table["title"]) == {title for _, title, _ in ITEMS}
 
 
-def test_a_sitemap_brings_what_the_search_leaves_out(tmp_path: Path) -> None:
-    """The box shows ten matches of a word: the size is known by the sitemap, and what is missing is read on its own page; two are gone."""
+def test_sitemap_completes_a_search_with_a_result_cap(tmp_path: Path) -> None:
+    """The sitemap gives the size, and missing records are read from their record pages; two of these are gone."""
     home = ["http://x/"]
 
     def site(path: str, sent: dict[str, str]) -> str | bytes | None:

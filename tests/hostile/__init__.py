@@ -1,1 +1,1 @@
-"""Sites that are not to be trusted: a real server records what reaches it, and nothing that acts, nothing private, may reach it."""
+"""Untrusted sites: a real server records the requests that it gets; none of them may act or reach anything private."""

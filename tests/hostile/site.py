@@ -1,4 +1,4 @@
-"""A small site on loopback with a real search, whatever else a test puts around it, and a list of all that reached it."""
+"""Small site on loopback with a real search and pages added by a test; it records all requests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from benchmarks.reliability.hosts import arrival
 
-__all__ = ["Answer", "Got", "Hostile", "hostile"]
+__all__ = ["Answer", "HostileSite", "ReceivedRequest", "hostile"]
 
 WORDS = (
     "amber", "basalt", "copper", "diamond", "emerald", "flint", "granite", "hematite", "iron", "jasper", "kyanite", "limestone", "marble", "nickel",
@@ -22,8 +22,8 @@ PER_PAGE = 10
 
 
 @dataclass(frozen=True)
-class Got:
-    """One request as it arrived."""
+class ReceivedRequest:
+    """Request as received."""
 
     method: str
     target: str
@@ -34,13 +34,13 @@ class Got:
 
     @property
     def path(self) -> str:
-        """The path, decoded."""
+        """Return the decoded path."""
         return unquote(urlsplit(self.target).path)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a test's page answers with."""
+    """Answer of a page that a test adds."""
 
     body: str | bytes = ""
     status: int = 200
@@ -48,39 +48,39 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-Page = str | Answer | Callable[[Got], "str | Answer"]
+Page = str | Answer | Callable[[ReceivedRequest], "str | Answer"]
 
 
 @dataclass
-class Hostile:
-    """The running site."""
+class HostileSite:
+    """Running site."""
 
     url: str
     port: int
     pages: dict[str, Page]
-    got: list[Got] = field(default_factory=list)
+    received: list[ReceivedRequest] = field(default_factory=list)
     records: int = 60
     has_pager: bool = True
     form: str = '<form action="/find"><input type="search" name="q"><button>Search</button></form>'
-    around_home: str = ""  # HTML on the home page beside the form
+    around_home: str = ""  # HTML on the home page after the form
     around_answers: Callable[[str, int], str] = lambda query, page: ""  # HTML on each answer
     record: Callable[[int, str], str] = lambda number, name: f'<a href="/item/{number}">{name}</a>'
 
     @property
     def targets(self) -> list[str]:
-        """What was asked for, without robots.txt."""
+        """Return the requested targets, without robots.txt."""
         return [
-            f"{got.method} {unquote(got.target)} {unquote(got.body)}".strip()
-            for got in self.got
-            if got.path != "/robots.txt"
+            f"{request.method} {unquote(request.target)} {unquote(request.body)}".strip()
+            for request in self.received
+            if request.path != "/robots.txt"
         ]
 
     def acted(self, *words: str) -> list[str]:
-        """The requests whose target or body has one of the words."""
+        """Return the requests whose target or body contains one of the words."""
         return [target for target in self.targets if any(word in target.lower() for word in words)]
 
     def names(self, query: str) -> list[tuple[int, str]]:
-        """The records that match."""
+        """Return the matching records."""
         named = [
             (i, f"{WORDS[i % 20].title()} {WORDS[(i * 7 + i // 20) % 20]} specimen {i}") for i in range(self.records)
         ]
@@ -88,7 +88,7 @@ class Hostile:
         return [(i, name) for i, name in named if all(word in name.lower() for word in words)]
 
     def answer(self, query: str, page: int, target: str) -> str:
-        """One page of the real search."""
+        """Return a page of the real search."""
         matches = self.names(query)
         shown = matches[(page - 1) * PER_PAGE : page * PER_PAGE]
         rows = "".join(
@@ -100,26 +100,26 @@ class Hostile:
             if self.has_pager and len(matches) > page * PER_PAGE
             else ""
         )
-        said = (
+        results = (
             f"<p>{len(matches)} results</p><ul class=hits>{rows}</ul>{more}" if matches else "<p>Nothing was found.</p>"
         )
-        return f"<html lang=en><title>Answers</title><h1>Stones</h1>{self.form}{said}{self.around_answers(query, page)}</html>"
+        return f"<html lang=en><title>Answers</title><h1>Stones</h1>{self.form}{results}{self.around_answers(query, page)}</html>"
 
 
 @contextmanager
 def hostile(
     pages: Mapping[str, Page] | None = None, *, host: str = "127.0.0.1", **settings: object
-) -> Iterator[Hostile]:
-    """A site with a home page, a search at /find, record pages at /item/N, no robots.txt, and the pages of the test."""
+) -> Iterator[HostileSite]:
+    """Serve a site with a home page, a search at /find, record pages at /item/N, no robots.txt, and the pages of the test."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        wbufsize = 1 << 16  # one packet for an answer, or the client waits for the acknowledgement of its head
+        wbufsize = 1 << 16  # one packet per answer, otherwise the client waits for the acknowledgement of its head
 
         def do_GET(self) -> None:
             length = int(self.headers.get("Content-Length") or 0)
             body = self.rfile.read(length).decode("utf-8", "replace") if length else ""
-            got = Got(
+            request = ReceivedRequest(
                 self.command,
                 self.path,
                 body,
@@ -127,8 +127,8 @@ def hostile(
                 arrival(self.connection),
                 dict(self.headers),
             )
-            site.got.append(got)
-            answer = _answer(site, got)
+            site.received.append(request)
+            answer = _answer(site, request)
             if isinstance(answer, str):
                 answer = Answer(answer)
             content = answer.body.encode() if isinstance(answer.body, str) else answer.body
@@ -140,7 +140,7 @@ def hostile(
                 self.end_headers()
                 self.wfile.write(content)
             except OSError:
-                pass  # the client has gone
+                pass  # the client closed the connection
 
         do_POST = do_PUT = do_DELETE = do_PATCH = do_OPTIONS = do_HEAD = do_GET
 
@@ -152,7 +152,9 @@ def hostile(
 
     with Server((host, 0), Handler) as server:
         port = int(server.server_address[1])
-        site = Hostile(url=f"http://{f'[{host}]' if ':' in host else host}:{port}/", port=port, pages=dict(pages or {}))
+        site = HostileSite(
+            url=f"http://{f'[{host}]' if ':' in host else host}:{port}/", port=port, pages=dict(pages or {})
+        )
         for name, value in settings.items():
             setattr(site, name, value)
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
@@ -160,14 +162,14 @@ def hostile(
         server.shutdown()
 
 
-def _answer(site: Hostile, got: Got) -> str | Answer:
-    path = got.path
+def _answer(site: HostileSite, request: ReceivedRequest) -> str | Answer:
+    path = request.path
     if path in site.pages:
         page = site.pages[path]
-        return page(got) if callable(page) else page
+        return page(request) if callable(page) else page
     arguments = {
         name: values[0]
-        for name, values in parse_qs(urlsplit(got.target).query or got.body, keep_blank_values=True).items()
+        for name, values in parse_qs(urlsplit(request.target).query or request.body, keep_blank_values=True).items()
     }
     if path == "/":
         return f"<html lang=en><title>Stones</title><h1>Stones</h1><p>Amber, copper, granite, marble.</p>{site.form}{site.around_home}</html>"

@@ -1,4 +1,4 @@
-"""What a page in the browser can make happen: nothing that the Fetcher would not do, and nothing elsewhere."""
+"""A page in the browser can cause only requests that the Fetcher allows, and none to other places."""
 
 import asyncio
 from pathlib import Path
@@ -7,12 +7,12 @@ import pytest
 
 from tests.hostile.site import Answer, hostile
 from upwell import api
+from upwell.discover.browser_search import SearchOnlyPolicy
 from upwell.errors import BudgetSpent, Unreachable, UpwellError
 from upwell.harvest.loop import Plan
-from upwell.model import BrowserVisit, RenderedPage
 from upwell.net.browser import MAX_REQUESTS, Chromium
 from upwell.net.fetch import Fetcher, Manners
-from upwell.site.browser_search import SearchJudge
+from upwell.types import BrowserVisit, RenderedPage
 
 ROBOTS = Answer("User-agent: *\nDisallow: /private\n", type="text/plain")
 
@@ -20,16 +20,16 @@ ROBOTS = Answer("User-agent: *\nDisallow: /private\n", type="text/plain")
 def show_all(
     *visits: BrowserVisit, manners: Manners | None = None, budget: int = 10_000, timeout: float = 20.0
 ) -> list[RenderedPage | UpwellError]:
-    """Pages as the browser shows them, one after the other, or why not."""
+    """Return the pages as shown by the browser in sequence, or the errors."""
 
     async def run() -> list[RenderedPage | UpwellError]:
         shown: list[RenderedPage | UpwellError] = []
         fast = Manners(rate=0, retries=0)
         async with (
             Fetcher(manners or fast, user_urls=(visits[0].url,)) as net,
-            Chromium(net, SearchJudge(), timeout=timeout) as chromium,
+            Chromium(net, SearchOnlyPolicy(), timeout=timeout) as chromium,
         ):
-            net.limit = lambda wait: "the budget is used up" if net.sent >= budget else ""
+            net.exhausted = lambda wait: "the budget is used up" if net.sent >= budget else ""
             for visit in visits:
                 try:
                     shown.append(await chromium.render(visit))
@@ -41,7 +41,7 @@ def show_all(
 
 
 def page(script: str, markup: str = "") -> str:
-    """A page with a script, which says "shown" when it has run."""
+    """Return a page with a script, which writes "shown" after it ran."""
     return f"<html><body><p id=out>wait</p>{markup}<script>{script}; document.getElementById('out').textContent = 'shown'</script></body></html>"
 
 
@@ -67,7 +67,7 @@ ESCAPES = {
 
 
 def test_nothing_private_is_reached_by_any_means() -> None:
-    """Another port of this machine is reached by no request, popup, WebSocket, worker, frame, form, prefetch or redirect of a page."""
+    """No request, popup, WebSocket, worker, frame, form, prefetch or redirect of a page reaches another port of this machine."""
     with hostile() as other, hostile() as site:
         values = {"other": other.url, "socket": other.url.replace("http", "ws")}
         for name, script in ESCAPES.items():
@@ -83,7 +83,7 @@ def test_nothing_private_is_reached_by_any_means() -> None:
         shown, *_ = show_all(*(BrowserVisit(url=f"{site.url}{path}") for path in paths))
     assert isinstance(shown, RenderedPage)
     assert "shown" in shown.html
-    assert other.got == []
+    assert other.received == []
 
 
 ACTING = {
@@ -101,8 +101,8 @@ ACTING = {
 }
 
 
-def test_scripts_do_nothing_that_acts_or_is_forbidden() -> None:
-    """What a page's script sends by itself is judged as everything else: nothing is posted, nothing acts, robots.txt holds."""
+def test_scripts_cannot_act_or_request_forbidden_urls() -> None:
+    """Requests of scripts follow the same rules: no POST, nothing that acts, robots.txt is obeyed."""
     pages = {f"/page/{i}": page(script) for i, script in enumerate(ACTING.values())}
     with hostile({"/robots.txt": ROBOTS, **pages}) as site:
         show_all(*(BrowserVisit(url=f"{site.url}page/{i}") for i in range(len(ACTING))))
@@ -121,15 +121,15 @@ TYPED = {
 }
 
 
-def test_typing_sends_nothing_but_searches() -> None:
-    """What is judged not to be a search is not sent by the browser either."""
+def test_typing_sends_only_searches() -> None:
+    """The browser does not send a request that is not recognized as a search."""
     pages = {f"/page/{i}": f"<html><body>{markup}</body></html>" for i, markup in enumerate(TYPED.values())}
     with hostile(pages) as site:
         show_all(*(BrowserVisit(url=f"{site.url}page/{i}", query="amber") for i in range(len(TYPED))))
     assert set(site.targets) == {f"GET {path}" for path in pages}
 
 
-PRESSED = {
+NEVER_CLICKED = {
     "acting label": "<button onclick=\"fetch('/pressed?1')\" class=search>Delete saved search</button>",
     "a form's button": "<form action=/pressed><button><span class=search>Search</span></button></form>",
     "a link": "<a href=/pressed?2 class=search>Search</a>",
@@ -137,9 +137,9 @@ PRESSED = {
 }
 
 
-def test_only_what_opens_a_search_is_pressed() -> None:
-    """Looking for a box presses no button that acts, sends no form and follows no link; a button that opens a search is pressed."""
-    pages = {f"/page/{i}": f"<html><body>{markup}</body></html>" for i, markup in enumerate(PRESSED.values())}
+def test_only_buttons_that_open_a_search_are_clicked() -> None:
+    """Opening a search box clicks no button that acts, submits no form and follows no link."""
+    pages = {f"/page/{i}": f"<html><body>{markup}</body></html>" for i, markup in enumerate(NEVER_CLICKED.values())}
     opens = "<div onclick=\"fetch('/opened')\"><i class='icon search'></i> Search</div>"
     with hostile({**pages, "/opens": f"<html><body>{opens}</body></html>"}) as site:
         show_all(*(BrowserVisit(url=f"{site.url}{path[1:]}", trial_queries=("amber",)) for path in (*pages, "/opens")))
@@ -147,7 +147,7 @@ def test_only_what_opens_a_search_is_pressed() -> None:
 
 
 def test_a_search_by_script_is_still_sent() -> None:
-    """A JSON search that a script posts while a query is typed goes through."""
+    """A JSON search that a script posts while a query is typed is sent."""
     box = "<input type=search name=q id=b><script>b.onkeyup = () => fetch('/api/search', {method: 'POST', body: JSON.stringify({q: b.value}), "
     box += "headers: {'Content-Type': 'application/json'}})</script>"
     with hostile(
@@ -168,8 +168,8 @@ RESTLESS = {
 }
 
 
-def test_a_page_that_never_rests_ends() -> None:
-    """A page that reloads or asks for ever ends, with few requests; the next one is shown."""
+def test_page_that_never_stops_loading_ends() -> None:
+    """A page that reloads or fetches forever ends with few requests; the next page is shown."""
     with hostile() as site:
         for i, markup in enumerate(RESTLESS.values()):
             site.pages[f"/page/{i}"] = markup
@@ -182,8 +182,8 @@ def test_a_page_that_never_rests_ends() -> None:
     assert isinstance(shown[-1], RenderedPage)
 
 
-def test_a_script_that_never_ends_costs_the_timeout() -> None:
-    """A script that never gives the page back ends in one line; the next page is shown."""
+def test_endless_script_ends_at_the_timeout() -> None:
+    """A script with an endless loop ends in a one-line error; the next page is shown."""
     with hostile({"/page": "<p>x</p><script>while (true) {}</script>"}) as site:
         stuck, shown = show_all(BrowserVisit(url=f"{site.url}page"), BrowserVisit(url=site.url), timeout=3.0)
     assert isinstance(stuck, Unreachable)
@@ -192,19 +192,19 @@ def test_a_script_that_never_ends_costs_the_timeout() -> None:
 
 
 def test_the_rate_and_the_budget_hold_in_the_browser() -> None:
-    """Requests of a page keep the distance of the rate and end with the budget."""
+    """Requests of a page obey the rate and end with the budget."""
     greedy = page("for (let i = 0; i < 30; i++) fetch('/piece/' + i).catch(() => 0)")
     with hostile({"/page": greedy}) as site:
         (limit,) = show_all(BrowserVisit(url=f"{site.url}page"), manners=Manners(rate=10, retries=0), budget=8)
-    times = [got.at for got in site.got]
+    times = [request.at for request in site.received]
     assert isinstance(limit, BudgetSpent)
     assert len(times) == 8
     assert times[-1] - times[0] > 0.65
 
 
 def test_a_harvest_in_the_browser_keeps_its_budget(tmp_path: Path) -> None:
-    """`--budget` counts every request, whoever sends it."""
+    """`--budget` counts the requests of pages too."""
     script = "fetch('/piece/' + Math.random()); " * 10
     with hostile({"/": page(script, "<input type=search name=q>")}) as site, pytest.raises(UpwellError):
         api.harvest(site.url, out=tmp_path, plan=Plan(budget=15, browser="always"), manners=Manners(rate=0, retries=0))
-    assert len(site.got) <= 15
+    assert len(site.received) <= 15

@@ -1,4 +1,4 @@
-"""Nothing is lost, nothing is hidden, output is safe, and a bad file is one line."""
+"""Damaged files lose no data, output is safe, and every bad input gives a one-line error."""
 
 import csv
 import gzip
@@ -20,15 +20,15 @@ from upwell.harvest.events import Event, Trouble
 from upwell.harvest.loop import Plan
 from upwell.net.fetch import Manners
 from upwell.store.folder import folder_of, open_folder
-from upwell.store.records import write
+from upwell.table.writers import write
 
 FAST = Manners(rate=0, retries=0)
 PLAN = Plan(budget=40, browser="never")
-MORE = Plan(budget=41, browser="never")  # so that it is not finished yet
+MORE = Plan(budget=41, browser="never")  # small enough that the harvest does not finish
 
 
 def upwell(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
-    """The command line, as a user starts it."""
+    """Run the command line as a user does."""
     command = [sys.executable, "-m", "upwell.cli", *map(str, arguments)]
     return subprocess.run(
         command, capture_output=True, text=True, timeout=100, env=os.environ | {"OMP_NUM_THREADS": "1"}
@@ -38,7 +38,7 @@ def upwell(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
 def upwell_here(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str | Path
 ) -> tuple[int, str]:
-    """The command line in this process, which is quicker: exit code and stderr. What is not caught fails the test."""
+    """Run the command line in this process, which is faster; return exit code and stderr. Uncaught errors fail the test."""
     monkeypatch.setattr(sys, "argv", ["upwell", *map(str, arguments)])
     try:
         cli.main()
@@ -48,8 +48,8 @@ def upwell_here(
     return code, capsys.readouterr().err
 
 
-def test_a_flipped_byte_in_the_archive_costs_nothing_but_itself(tmp_path: Path) -> None:
-    """A damaged archive is named and kept as it is; the next run asks for what it cannot read and has the same records."""
+def test_damaged_archive_is_reported_and_its_requests_repeated(tmp_path: Path) -> None:
+    """A damaged archive is named and left unchanged; the next run repeats the unreadable requests and has the same records."""
     troubles: list[str] = []
 
     def observe(event: Event) -> None:
@@ -68,27 +68,27 @@ def test_a_flipped_byte_in_the_archive_costs_nothing_but_itself(tmp_path: Path) 
     assert any("damaged" in reason for reason in troubles)
 
 
-def test_a_site_that_crashes_does_not_take_the_others_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of three sites one meets a fault of Upwell itself: the others are harvested, and the fault is one line."""
+def test_internal_error_of_a_site_does_not_affect_other_sites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the code fails on one of three sites, the others are harvested, and the error is one line."""
     real = loop.run
 
     async def run(url: str, *arguments: object, **named: object) -> object:
-        if url == two.url:
+        if url == second.url:
             raise ZeroDivisionError("a fault")
         return await real(url, *arguments, **named)  # type: ignore[arg-type] # handed on as they came
 
     monkeypatch.setattr(loop, "run", run)
-    with hostile() as one, hostile() as two, hostile() as three:
-        results = api.harvest_all([one.url, two.url, three.url], out=tmp_path, plan=PLAN, manners=FAST)
+    with hostile() as first, hostile() as second, hostile() as third:
+        results = api.harvest_all([first.url, second.url, third.url], out=tmp_path, plan=PLAN, manners=FAST)
     assert [isinstance(result, UpwellError) for result in results] == [False, True, False]
     assert isinstance(results[1], Crashed)
     assert "\n" not in str(results[1])
 
 
 def test_two_paths_of_one_host_are_two_harvests(tmp_path: Path) -> None:
-    """Each has its own folder, whatever is run after what; another query is another harvest too."""
+    """Each path and each query has its own folder, in any order of runs."""
     with hostile() as site:
-        site.pages["/other"] = lambda got: f"<html lang=en><p>amber granite</p>{site.form}</html>"
+        site.pages["/other"] = lambda request: f"<html lang=en><p>amber granite</p>{site.form}</html>"
         results = api.harvest_all([site.url, f"{site.url}other"], out=tmp_path, plan=PLAN, manners=FAST)
         folders = [result.folder for result in results if not isinstance(result, UpwellError)]
         assert len(set(folders)) == 2
@@ -99,8 +99,8 @@ def test_two_paths_of_one_host_are_two_harvests(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("address", ["http://../", "http://..", "http://./", "http://a%2F..%2Fb/", "http://..%2f/"])
-def test_no_host_leads_out_of_the_folder(address: str, tmp_path: Path) -> None:
-    """Whatever the host is called, its folder lies in the folder that was named."""
+def test_no_host_name_leads_out_of_the_folder(address: str, tmp_path: Path) -> None:
+    """The folder of a host is always inside the output folder."""
     try:
         folder = folder_of(address, tmp_path / "out")
     except WrongUsage:
@@ -109,7 +109,7 @@ def test_no_host_leads_out_of_the_folder(address: str, tmp_path: Path) -> None:
 
 
 def test_no_file_is_written_through_a_symbolic_link(tmp_path: Path) -> None:
-    """A link in the folder of a harvest that leads elsewhere is refused."""
+    """A symbolic link in the folder of a harvest that points outside is refused."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     for name in ("", "archive", "summary.json", ".records.csv.part"):
@@ -125,8 +125,8 @@ def test_no_file_is_written_through_a_symbolic_link(tmp_path: Path) -> None:
     assert not list(elsewhere.iterdir())
 
 
-def test_passwords_in_addresses_are_sent_and_never_shown(tmp_path: Path) -> None:
-    """A user name and password go to the server that they are for, and into no file, message or summary."""
+def test_passwords_in_urls_are_sent_and_never_shown(tmp_path: Path) -> None:
+    """User and password are sent to their server, and written into no file, message or summary."""
     with hostile() as site:
         address = site.url.replace("http://", "http://someone:topsecret@")
         done = upwell(
@@ -144,9 +144,9 @@ def test_passwords_in_addresses_are_sent_and_never_shown(tmp_path: Path) -> None
             "jsonl",
         )
         assert done.returncode == 0
-        assert site.got[-1].headers.get("Authorization", "").startswith("Basic ")
-        said = done.stdout + done.stderr + upwell("forms", address, "--rate", "0", "--browser", "never").stdout
-    assert "topsecret" not in said
+        assert site.received[-1].headers.get("Authorization", "").startswith("Basic ")
+        output = done.stdout + done.stderr + upwell("forms", address, "--rate", "0", "--browser", "never").stdout
+    assert "topsecret" not in output
     for file in tmp_path.rglob("*"):
         if file.is_file():
             content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
@@ -154,7 +154,7 @@ def test_passwords_in_addresses_are_sent_and_never_shown(tmp_path: Path) -> None
 
 
 def test_escape_sequences_never_reach_the_terminal(tmp_path: Path) -> None:
-    """What a page says is shown without the signs that steer a terminal."""
+    """Text of a page is shown without control characters."""
     evil = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
     page = tmp_path / "page.html"
     page.write_text(f"<title>{evil}</title><form action='/find{evil}'><input name='q{evil}' type=search><button>Search{evil}</button></form>"
@@ -167,8 +167,8 @@ def test_escape_sequences_never_reach_the_terminal(tmp_path: Path) -> None:
     assert not set(done.stderr) & set("\x1b\x07\x9b\u202e")
 
 
-def test_csv_cells_are_no_formulas(tmp_path: Path) -> None:
-    """A text that a spreadsheet would run gets an apostrophe; numbers stay; it can be switched off."""
+def test_csv_cells_are_not_formulas(tmp_path: Path) -> None:
+    """A text that a spreadsheet would evaluate gets an apostrophe; numbers stay unchanged; an option disables it."""
     row = {"_key": "k", "a": "=HYPERLINK(1)", "b": "+1+1", "c": "-2", "d": "@SUM(A1)", "e": "-x", "f": "plain", "g": -3}
     with write([row], tmp_path, "csv").open(newline="") as table:
         (cells,) = csv.DictReader(table)
@@ -178,7 +178,7 @@ def test_csv_cells_are_no_formulas(tmp_path: Path) -> None:
 
 
 def test_column_names_that_sqlite_reserves(tmp_path: Path) -> None:
-    """Columns called rank, rowid, select or with quotes are written and can be searched."""
+    """Columns named rank, rowid, select or with quotes are written and can be searched."""
     row = {"_key": "k", "rank": "first", "rowid": "7", "select": "a", 'a"b': "granite", "Rank": "x", "order": "y"}
     path = write([row], tmp_path, "sqlite")
     with sqlite3.connect(path) as db:
@@ -188,19 +188,19 @@ def test_column_names_that_sqlite_reserves(tmp_path: Path) -> None:
 
 
 def test_links_with_spaces_are_sent_encoded(tmp_path: Path) -> None:
-    """A link with spaces and letters that are not ASCII reaches the server as a browser sends it."""
+    """A link with spaces and non-ASCII letters is sent as a browser sends it."""
     with hostile(form="", around_home='<a href="/search page/öl?x=a b">Search</a>') as site:
         site.pages["/search page/öl"] = (
             f'<form action="/find"><input type="search" name="q"><button>Search</button></form>{"<p>amber</p>"}'
         )
         result = api.harvest(site.url, out=tmp_path, plan=PLAN, manners=FAST)
     assert result.summary["records"]
-    assert any(got.target == "/search%20page/%C3%B6l?x=a%20b" for got in site.got)
+    assert any(request.target == "/search%20page/%C3%B6l?x=a%20b" for request in site.received)
 
 
 @pytest.fixture(scope="module")
 def harvested(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a small harvest."""
+    """Return the folder of a small harvest."""
     folder = tmp_path_factory.mktemp("harvested")
     with hostile() as site:
         return api.harvest(site.url, out=folder, plan=PLAN, manners=FAST, format="jsonl").folder
@@ -223,10 +223,10 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_files_are_one_line(
+def test_bad_files_give_one_line_errors(
     name: str, tmp_path: Path, harvested: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever a file holds, each option that takes it says in one line what is wrong with which file, or makes do with it."""
+    """Each option that reads a file names the file and the problem in one line, or works with the file."""
     bad = tmp_path / name
     bad.write_bytes(BAD[name])
     site = "http://127.0.0.1:9/"
@@ -248,19 +248,19 @@ def test_bad_files_are_one_line(
     shutil.copy(bad, folder / "pages.jsonl")
     attempts.append(("extract", folder))
     for attempt in attempts:
-        code, said = upwell_here(capsys, monkeypatch, *attempt)
+        code, stderr = upwell_here(capsys, monkeypatch, *attempt)
         assert code in (0, 1, 2, 3)
-        assert not code or [line for line in said.splitlines() if line.startswith("upwell: ")], (attempt, said)
+        assert not code or [line for line in stderr.splitlines() if line.startswith("upwell: ")], (attempt, stderr)
 
 
 @pytest.mark.parametrize(
     "address",
     ["http://x:99999/", "http://[broken/", "http://:80/", "http:///a", "ftp://x/", "http://x:abc/", "nothing"],
 )
-def test_bad_addresses_are_one_line(
+def test_bad_urls_give_one_line_errors(
     address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An address that is none is said in one line."""
+    """An invalid URL gives a one-line error."""
     verbs = (
         ("harvest", address, "-o", tmp_path),
         ("forms", address),
@@ -268,13 +268,13 @@ def test_bad_addresses_are_one_line(
         ("blocks", address),
     )
     for verb in verbs:
-        code, said = upwell_here(capsys, monkeypatch, *verb)
+        code, stderr = upwell_here(capsys, monkeypatch, *verb)
         assert code in (1, 2)
-        assert len(said.strip().splitlines()) == 1, (verb, said)
+        assert len(stderr.strip().splitlines()) == 1, (verb, stderr)
 
 
-def test_damaged_rows_of_a_state_are_asked_again(tmp_path: Path) -> None:
-    """A state whose rows hold nonsense is no reason to fail: what is damaged is asked again."""
+def test_damaged_rows_of_a_state_are_requested_again(tmp_path: Path) -> None:
+    """A state with damaged rows does not fail: their requests are repeated."""
     with hostile() as site:
         first = api.harvest(site.url, out=tmp_path, plan=PLAN, manners=FAST, format="jsonl")
         with sqlite3.connect(first.folder / "state.sqlite") as db:

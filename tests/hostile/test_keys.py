@@ -1,4 +1,4 @@
-"""Records are told apart by what lasts."""
+"""Record keys are stable."""
 
 import random
 import re
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile.site import Hostile, hostile
+from tests.hostile.site import HostileSite, hostile
 from upwell import api
 from upwell.harvest.loop import Plan
 from upwell.net.fetch import Manners
@@ -14,8 +14,8 @@ from upwell.net.fetch import Manners
 LINKS = ("/s/{token}/item/{i}", "/item/{i};jsessionid={token}", "/(S({token}))/item/{i}", "/go/{token}")
 
 
-class NoTotals(Hostile):
-    """A source that lists nothing without a query and does not count."""
+class NoTotals(HostileSite):
+    """Source that lists nothing without a query and states no totals."""
 
     def names(self, query: str) -> list[tuple[int, str]]:
         return super().names(query)[:100] if query.strip() else []
@@ -25,8 +25,8 @@ class NoTotals(Hostile):
 
 
 @pytest.mark.parametrize("link", LINKS)
-def test_a_session_in_the_path_makes_no_new_records(link: str, tmp_path: Path) -> None:
-    """Where the same record comes with another address each time, it is known by its content."""
+def test_session_in_the_path_makes_no_new_records(link: str, tmp_path: Path) -> None:
+    """A record whose URL changes each time is identified by its content."""
     rng = random.Random(0)
     with hostile(records=300) as site:
         site.__class__ = NoTotals

@@ -1,4 +1,4 @@
-"""Nothing that acts is ever sent: not by forms, buttons, links, pagers, facets, options or declared searches."""
+"""No request that acts is ever sent by forms, buttons, links, pagers, facets, options or declared searches."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
-from tests.hostile.site import Answer, Hostile, hostile
+from tests.hostile.site import Answer, HostileSite, hostile
 from upwell import api
 from upwell.errors import NoSearchForm, UpwellError
 from upwell.harvest.loop import Plan
@@ -30,21 +30,21 @@ ACTS = [
     "logout",
     "vote",
 ]
-# One acting address in each of the common languages, as a path has it.
+# An acting word in each of the common languages, as part of a path.
 LANGUAGES = {
     "en": "delete", "de": "löschen", "fr": "supprimer", "es": "borrar", "it": "cancella", "pt": "excluir", "nl": "verwijderen",
     "ru": "удалить", "pl": "usuń", "tr": "kaldır", "zh": "删除", "ja": "削除", "ko": "삭제", "ar": "حذف",
 }  # fmt: skip
 
 
-def harvest(site: Hostile, folder: Path, budget: int = 120, **plan: Any) -> Any:
+def harvest(site: HostileSite, folder: Path, budget: int = 120, **plan: Any) -> Any:
     return api.harvest(
         site.url, out=folder, plan=Plan(budget=budget, browser="never", **plan), manners=FAST, format="jsonl"
     )
 
 
-def test_a_search_among_thirty_acting_links_of_fourteen_kinds(tmp_path: Path) -> None:
-    """The search is found and harvested; none of the links that act is ever followed."""
+def test_search_among_thirty_links_that_act(tmp_path: Path) -> None:
+    """The search is harvested; no link that acts is followed."""
     links = "".join(
         f'<a href="/{word}?id={i}">{word.title()} {i}</a> <a class=next href="/item/{i}/{word}">Next</a>'
         for i, word in enumerate(ACTS)
@@ -56,8 +56,8 @@ def test_a_search_among_thirty_acting_links_of_fourteen_kinds(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_acting_words_of_a_language(language: str, tmp_path: Path) -> None:
-    """In a path, percent-encoded, as an argument, as a button's label: none is sent, and the search beside it still works."""
+def test_acting_words_in_many_languages(language: str, tmp_path: Path) -> None:
+    """A path, percent-encoded path, argument or button label with such a word is not sent; the search next to it works."""
     word = LANGUAGES[language]
     around = (
         f'<form action="/{quote(word)}"><input name=q type=search placeholder=Search><button>Search</button></form>'
@@ -92,24 +92,24 @@ FORMS = {
 
 
 @pytest.mark.parametrize("kind", FORMS)
-def test_forms_that_are_no_searches(kind: str, tmp_path: Path) -> None:
-    """A form is not sent if anything in it acts, or if it is posted and not surely a search; the message says why."""
+def test_forms_that_act_are_not_sent(kind: str, tmp_path: Path) -> None:
+    """A form is not sent if anything in it acts, or if it uses POST and may not be a search; the message says why."""
     with hostile(form=FORMS[kind]) as site, pytest.raises(UpwellError) as raised:
         harvest(site, tmp_path)
     assert isinstance(raised.value, NoSearchForm)
     assert [target for target in site.targets if target != "GET /sitemap.xml"] == ["GET /"]
 
 
-def test_a_person_may_decide(tmp_path: Path) -> None:
-    """`--form N` uses a form that would have been left out."""
+def test_user_can_choose_a_form_that_was_left_out(tmp_path: Path) -> None:
+    """`--form N` uses it."""
     with hostile(form=FORMS["button"]) as site:
         result = harvest(site, tmp_path, budget=40, form=0)
     assert result.summary["records"] > 0
     assert site.acted("remove=4")
 
 
-def test_an_option_that_acts_is_never_chosen(tmp_path: Path) -> None:
-    """Of the options of a search form, those that act are left out when presets are opened."""
+def test_option_that_acts_is_never_chosen(tmp_path: Path) -> None:
+    """Options of a search form that act are skipped when presets are changed."""
     form = (
         "<form action=/find class=search><input name=q type=search><select name=mode><option value=1>Stones<option value=2>Remove all"
         "<option value=3>Minerals</select><button>Search</button></form>"
@@ -123,8 +123,8 @@ def test_an_option_that_acts_is_never_chosen(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "target", ["/delete?q={q}", "/item/{q}/remove", "/find?q={q}&action=logout", "/%64elete?q={q}"]
 )
-def test_declared_searches_that_act(target: str, tmp_path: Path) -> None:
-    """A SearchAction or an OpenSearch template that acts is not asked; the form beside it is."""
+def test_declared_searches_that_act_are_not_used(target: str, tmp_path: Path) -> None:
+    """A SearchAction or OpenSearch template that acts is ignored; the form on the page is used."""
     action = json.dumps(
         {
             "@type": "WebSite",
@@ -150,8 +150,8 @@ PAGERS = (
 
 
 @pytest.mark.parametrize("target", PAGERS)
-def test_a_pager_may_change_only_the_page(target: str, tmp_path: Path) -> None:
-    """A link called "next" that sets something else beside the page is not followed."""
+def test_next_link_may_change_only_the_page_number(target: str, tmp_path: Path) -> None:
+    """A link called "next" that also sets something else is not followed."""
 
     def pager(query: str, page: int) -> str:
         return f'<div class=pager><a class=next rel=next href="{target.replace("{q}", query)}">Next</a></div>'
@@ -174,16 +174,16 @@ def test_a_pager_may_change_only_the_page(target: str, tmp_path: Path) -> None:
         "<div hx-get='/item/3/remove' hx-trigger=revealed>more</div>",
     ],
 )
-def test_buttons_that_act(button: str, tmp_path: Path) -> None:
-    """Neither a button for the next page nor what loads more is pressed if it acts or posts elsewhere."""
+def test_next_buttons_that_act_are_not_clicked(button: str, tmp_path: Path) -> None:
+    """A button for the next page or for more results is not clicked if it acts or posts elsewhere."""
     with hostile(around_answers=lambda query, page: button.replace("{q}", query)) as site:
         site.has_pager = False
         harvest(site, tmp_path, budget=40)
     assert site.acted("delete", "cart", "empty", "buy", "unsubscribe", "remove", "/wall", "post /") == []
 
 
-def test_facets_that_act(tmp_path: Path) -> None:
-    """Links that narrow an answer are asked only if neither their address nor their text acts."""
+def test_facets_that_act_are_not_used(tmp_path: Path) -> None:
+    """A facet link is followed only if neither its URL nor its text acts."""
 
     def facets(query: str, page: int) -> str:
         names = ("kind=stone", "kind=ore", "kind=gem&clear=cart", "kind=x&op=close", "remove=4")
@@ -195,7 +195,7 @@ def test_facets_that_act(tmp_path: Path) -> None:
 
 
 def test_redirects_that_act_are_not_followed(tmp_path: Path) -> None:
-    """A redirect to an address that acts is not followed, nor is a POST sent on to another path."""
+    """A redirect to a URL that acts is not followed, and a POST is not redirected to another path."""
     pages = {"/find": Answer(status=302, headers={"Location": "/item/3/delete"})}
     with hostile(pages) as site, pytest.raises(UpwellError):
         harvest(site, tmp_path)
@@ -218,28 +218,28 @@ HARMLESS = (
 
 
 @pytest.mark.parametrize("form", HARMLESS)
-def test_searches_that_only_sound_like_acting_are_used(form: str, tmp_path: Path) -> None:
-    """Research, sort orders, post types and posted searches are no reason to leave a search out."""
+def test_harmless_words_that_resemble_acting_words_are_allowed(form: str, tmp_path: Path) -> None:
+    """Research, sort orders, post types and POST searches do not exclude a search."""
 
-    def search(got: Any) -> str:
-        arguments = parse_qs(urlsplit(got.target).query)
-        return site.answer(arguments.get("q", [""])[0], int(arguments.get("page", ["1"])[0]), got.path)
+    def search(request: Any) -> str:
+        arguments = parse_qs(urlsplit(request.target).query)
+        return site.answer(arguments.get("q", [""])[0], int(arguments.get("page", ["1"])[0]), request.path)
 
     with hostile({"/research/find": search, "/posts": search}, form=form) as site:
         result = harvest(site, tmp_path, budget=60)
     assert result.summary["records"] > 20
 
 
-def test_what_is_left_out_is_said(tmp_path: Path) -> None:
-    """The summary names the forms that were left out, with the word that spoke against them and the way to use them."""
+def test_forms_left_out_are_reported(tmp_path: Path) -> None:
+    """The summary names the forms that were left out, the word that caused it, and the option to use them."""
     around = "<form action=/find2 class=search><input type=search name=q><button name=op value=subscribe>Search</button></form>"
     with hostile(around_home=around) as site:
         result = harvest(site, tmp_path, budget=30)
-    assert any("subscribe" in said and "--form 1" in said for said in result.summary["out_of_reach"])
+    assert any("subscribe" in reason and "--form 1" in reason for reason in result.summary["out_of_reach"])
 
 
-def test_a_refresh_asks_for_record_pages_of_the_source_only(tmp_path: Path) -> None:
-    """Where a record is missing, its own page on the source's host is asked for: no link that acts, no other host."""
+def test_refresh_requests_only_record_pages_of_the_source(tmp_path: Path) -> None:
+    """For a missing record its record page is requested, but no URL that acts and no other host."""
     with hostile() as other, hostile(records=40) as site:
 
         def record(number: int, name: str) -> str:
@@ -252,15 +252,15 @@ def test_a_refresh_asks_for_record_pages_of_the_source_only(tmp_path: Path) -> N
 
         site.record = record
         harvest(site, tmp_path)
-        site.records, site.got = 10, []
+        site.records, site.received = 10, []
         harvest(site, tmp_path, refresh=True)
     assert site.acted("delete") == []
-    assert other.got == []
+    assert other.received == []
     assert site.acted("get /item/") != []
 
 
-def test_record_pages_pass_the_gate(tmp_path: Path) -> None:
-    """With --details record pages are read, but none that acts, forbidden ones neither, and no redirect leads to what acts."""
+def test_record_pages_obey_all_rules(tmp_path: Path) -> None:
+    """With --details record pages are read, but none that acts or is forbidden, and no redirect to a URL that acts."""
 
     def address(number: int) -> str:
         return (

@@ -1,4 +1,4 @@
-"""The rate is for a host, the scope is a site, robots.txt holds wherever it lies."""
+"""The rate holds per host, the scope is a site, and robots.txt is always obeyed."""
 
 import asyncio
 import subprocess
@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile.site import Answer, Got, Hostile, hostile
+from tests.hostile.site import Answer, HostileSite, ReceivedRequest, hostile
 from upwell import api
 from upwell.errors import BudgetSpent, Forbidden, Refused, Unreachable
 from upwell.harvest.loop import Plan
-from upwell.model import Request, Response
 from upwell.net.fetch import Fetcher, Manners
+from upwell.types import Request, Response
 
-MIN_SHARE = 0.75  # of the gap between requests that a server must see: it sees them a little later than they are sent
+MIN_SHARE = 0.75  # share of the gap that a server must measure; requests arrive slightly later than they are sent
 
 
 def fetch(*urls: str, manners: Manners | None = None, user_url: str = "") -> list[Response]:
-    """The answers to several requests of one Fetcher, one after the other."""
+    """Return the answers to requests of one Fetcher, in sequence."""
 
     async def run() -> list[Response]:
         async with Fetcher(manners or Manners(rate=0, retries=0), user_urls=(user_url or urls[0],)) as net:
@@ -29,58 +29,58 @@ def fetch(*urls: str, manners: Manners | None = None, user_url: str = "") -> lis
     return asyncio.run(run())
 
 
-def smallest_gap(*sites: Hostile) -> float:
-    """Seconds between the two requests that were closest, over several servers."""
-    times = sorted(got.at for site in sites for got in site.got)
+def smallest_gap(*sites: HostileSite) -> float:
+    """Return the smallest gap in seconds between two requests, over several servers."""
+    times = sorted(request.at for site in sites for request in site.received)
     return min(after - before for before, after in pairwise(times))
 
 
 def test_three_ports_of_a_host_share_one_rate(tmp_path: Path) -> None:
-    """Three sites on three ports of one host get together what one would get."""
-    with hostile() as one, hostile() as two, hostile() as three:
-        urls = [one.url, two.url, three.url]
+    """Three sites on three ports of one host together get one rate."""
+    with hostile() as first, hostile() as second, hostile() as third:
+        urls = [first.url, second.url, third.url]
         api.harvest_all(urls, out=tmp_path, plan=Plan(budget=5, browser="never"), manners=Manners(rate=10, retries=0))
-        got = sum(len(site.got) for site in (one, two, three))
-        times = [got.at for site in (one, two, three) for got in site.got]
-    assert got == 15
+        received = sum(len(site.received) for site in (first, second, third))
+        times = [request.at for site in (first, second, third) for request in site.received]
+    assert received == 15
     assert max(times) - min(times) > 14 * 0.1 * MIN_SHARE
 
 
 def test_two_processes_share_one_rate() -> None:
-    """Two commands that ask one host at once keep its rate together."""
+    """Two simultaneous commands together keep the rate of a host."""
     code = (
-        "import asyncio, sys\nfrom upwell.net.fetch import Fetcher, Manners\nfrom upwell.model import Request\n"
+        "import asyncio, sys\nfrom upwell.net.fetch import Fetcher, Manners\nfrom upwell.types import Request\n"
         "async def run():\n    async with Fetcher(Manners(rate=5, retries=0), user_urls=sys.argv[1:]) as net:\n"
         "        for i in range(5): await net.fetch(Request(url=sys.argv[1] + str(i)))\nasyncio.run(run())"
     )
     with hostile() as site:
         running = [subprocess.Popen([sys.executable, "-c", code, site.url]) for _ in range(2)]
         assert [process.wait(60) for process in running] == [0, 0]
-    times = [got.at for got in site.got]
+    times = [request.at for request in site.received]
     assert max(times) - min(times) > (len(times) - 1) * 0.2 * MIN_SHARE
 
 
-def test_a_killed_process_that_is_started_again_keeps_the_rate() -> None:
-    """Two processes ask one host, are killed with -9 in the middle and started again: no two requests come closer than the rate."""
+def test_restarted_process_keeps_the_rate() -> None:
+    """Two processes are killed with SIGKILL and started again: no two requests are closer than the rate allows."""
     code = (
-        "import asyncio, sys\nfrom upwell.net.fetch import Fetcher, Manners\nfrom upwell.model import Request\n"
+        "import asyncio, sys\nfrom upwell.net.fetch import Fetcher, Manners\nfrom upwell.types import Request\n"
         "async def run():\n    async with Fetcher(Manners(rate=2, retries=0), user_urls=sys.argv[1:]) as net:\n"
         "        for i in range(50): await net.fetch(Request(url=sys.argv[1] + str(i)))\nasyncio.run(run())"
     )
     with hostile(host="127.0.0.77") as site:
         for wanted in (4, 8):
             running = [subprocess.Popen([sys.executable, "-c", code, site.url]) for _ in range(2)]
-            while len(site.got) < wanted and all(process.poll() is None for process in running):
+            while len(site.received) < wanted and all(process.poll() is None for process in running):
                 time.sleep(0.01)
             for process in running:
                 process.kill()
                 process.wait()
-    assert len(site.got) >= 8
+    assert len(site.received) >= 8
     assert smallest_gap(site) > 0.5 * MIN_SHARE
 
 
-def test_another_port_of_the_host_is_another_site(tmp_path: Path) -> None:
-    """Neither a form, a link nor a redirect leads a harvest to another port of the host that was typed."""
+def test_other_port_of_the_host_is_another_site(tmp_path: Path) -> None:
+    """No form, link or redirect leads a harvest to another port of the host."""
     with hostile() as other:
         around = f'<form action="{other.url}find"><input type=search name=q><button>Search</button></form><a href="{other.url}search">Search</a>'
         with hostile(
@@ -91,11 +91,11 @@ def test_another_port_of_the_host_is_another_site(tmp_path: Path) -> None:
                 site.url, out=tmp_path, plan=Plan(budget=40, browser="never"), manners=Manners(rate=0, retries=0)
             )
             assert fetch(f"{site.url}go")[0].status == 302
-    assert other.got == []
+    assert other.received == []
 
 
-def test_robots_txt_that_is_redirected_to_another_host_counts() -> None:
-    """RFC 9309 §2.3.1.2: at least five redirects are followed, even to other hosts."""
+def test_robots_txt_redirected_to_another_host_is_obeyed() -> None:
+    """At least five redirects are followed, even to other hosts (RFC 9309 §2.3.1.2)."""
     rules = Answer("User-agent: *\nDisallow: /private\n", type="text/plain")
     with hostile({"/robots.txt": rules}, host="127.0.0.2") as other:
         moved = Answer(status=301, headers={"Location": f"{other.url}robots.txt"})
@@ -108,16 +108,16 @@ def test_robots_txt_that_is_redirected_to_another_host_counts() -> None:
                         await net.fetch(Request(url=f"{site.url}private/1"))
 
             asyncio.run(run())
-            with pytest.raises(Refused):  # a private address that nobody named is not asked for rules either
+            with pytest.raises(Refused):  # a private address not named by the user is not requested for rules either
                 fetch(site.url)
     assert site.acted("private") == []
 
 
-def test_robots_txt_that_says_not_now_is_waited_for() -> None:
-    """429 with Retry-After is waited for and asked again; if it goes on, nothing is fetched."""
+def test_robots_txt_with_retry_after_is_waited_for() -> None:
+    """After 429 with Retry-After robots.txt is requested again; if it keeps failing, nothing is fetched."""
 
-    def robots(got: Got) -> Answer:
-        is_first = sum(one.path == "/robots.txt" for one in site.got) == 1
+    def robots(request: ReceivedRequest) -> Answer:
+        is_first = sum(request.path == "/robots.txt" for request in site.received) == 1
         return (
             Answer(status=429, headers={"Retry-After": "1"})
             if is_first
@@ -127,15 +127,15 @@ def test_robots_txt_that_says_not_now_is_waited_for() -> None:
     with hostile({"/robots.txt": robots}) as site:
         with pytest.raises(Forbidden):
             fetch(f"{site.url}private", manners=Manners(rate=0, retries=1))
-        first, second = (got.at for got in site.got)
+        first, second = (request.at for request in site.received)
     assert second - first > 0.9
     with hostile({"/robots.txt": Answer(status=429)}) as site, pytest.raises(Forbidden):
         fetch(site.url, manners=Manners(rate=0, retries=1))
     assert site.targets == []
 
 
-def test_the_first_500_kilobytes_of_robots_txt_count() -> None:
-    """A robots.txt of 30 MB is read as far as RFC 9309 asks, and what stands there holds."""
+def test_first_500_kilobytes_of_robots_txt_are_obeyed() -> None:
+    """Of a robots.txt of 30 MB the part required by RFC 9309 is read and obeyed."""
     text = "User-agent: *\nDisallow: /private\n" + "# and so on and so on\n" * 1_400_000
     with hostile({"/robots.txt": Answer(text, type="text/plain")}) as site:
         assert fetch(site.url)[0].status == 200
@@ -143,8 +143,8 @@ def test_the_first_500_kilobytes_of_robots_txt_count() -> None:
             fetch(f"{site.url}private")
 
 
-def test_a_passing_failure_of_robots_txt_or_the_home_page_is_asked_again(tmp_path: Path) -> None:
-    """What failed for a moment is not remembered: the next run asks again and harvests."""
+def test_transient_failure_of_robots_txt_or_home_page_is_retried_by_the_next_run(tmp_path: Path) -> None:
+    """A transient failure is not stored: the next run requests the page again and harvests."""
     for path in ("/robots.txt", "/"):
         with hostile({path: Answer("not now", 503)}) as site:
             plan, manners = Plan(budget=40, browser="never"), Manners(rate=0, retries=0)
@@ -154,8 +154,8 @@ def test_a_passing_failure_of_robots_txt_or_the_home_page_is_asked_again(tmp_pat
             assert api.harvest(site.url, out=tmp_path / path.strip("/"), plan=plan, manners=manners).summary["records"]
 
 
-def test_a_crawl_delay_of_a_day_does_not_hold_a_harvest_with_a_time(tmp_path: Path) -> None:
-    """`--time` ends at once where the next request would come too late, and says what robots.txt asks for."""
+def test_time_limit_ends_a_harvest_with_a_long_crawl_delay(tmp_path: Path) -> None:
+    """`--time` ends at once if the next request would be too late, and the message names the Crawl-delay."""
     with (
         hostile({"/robots.txt": Answer("User-agent: *\nCrawl-delay: 86400")}) as site,
         pytest.raises(BudgetSpent) as raised,
@@ -163,11 +163,11 @@ def test_a_crawl_delay_of_a_day_does_not_hold_a_harvest_with_a_time(tmp_path: Pa
         api.harvest(site.url, out=tmp_path, plan=Plan(budget=40, browser="never", seconds=30), manners=Manners(rate=5))
     assert "robots.txt" in str(raised.value)
     assert "86,400 s" in str(raised.value)
-    assert len(site.got) <= 2
+    assert len(site.received) <= 2
 
 
-def test_a_crawl_delay_counts_300_seconds_at_most() -> None:
-    """A larger one is bounded, as Heritrix does."""
+def test_crawl_delay_is_limited_to_300_seconds() -> None:
+    """A larger Crawl-delay is limited, as in Heritrix."""
 
     async def gap(url: str) -> float:
         async with Fetcher(Manners(rate=5), user_urls=(url,)) as net:

@@ -1,4 +1,4 @@
-"""Time and size hold whatever a page does: every reading step is linear, and the end comes when it was asked for."""
+"""Limits on time and size hold for any page: every reading step is linear, and a harvest ends in time."""
 
 import asyncio
 import contextlib
@@ -14,25 +14,26 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile.site import Got, hostile
+from tests.hostile.site import ReceivedRequest, hostile
 from upwell import api
+from upwell.answers.answer import Answer
+from upwell.answers.argument_roles import learn_roles
 from upwell.answers.facets import facet_links
 from upwell.answers.next_page import next_page
-from upwell.answers.roles import learn_roles
 from upwell.answers.totals import read_totals
+from upwell.discover import forms, interfaces
+from upwell.discover.link_ranking import promising_links
+from upwell.discover.probe_words import trial_words
+from upwell.discover.trial import items_of_page
 from upwell.errors import BudgetSpent, TookTooLong, UpwellError
 from upwell.harvest.loop import Plan
 from upwell.net import reading_thread
 from upwell.net.fetch import Manners
 from upwell.page.tree import TagTree, read
-from upwell.site import forms, interfaces
-from upwell.site.items import items_of_page
-from upwell.site.promising_links import promising_links
-from upwell.site.trial_words import trial_words
 from upwell.source.learn import learn_source
 
 URL = "http://x/s?q=a&page=1"
-# Pages that grow in one thing only, of which reading them must not take more than proportionally longer.
+# Pages that grow in one respect; the time to read them must grow linearly at most.
 PAGES: dict[str, Callable[[int], str]] = {
     "forms": lambda n: "".join(f"<form action=/f{i}><input name=q{i}><select name=s><option>a</select><button>Go</button></form>" for i in range(n)),
     "inputs": lambda n: "<form>" + "".join(f"<label for=i{i}>l{i}</label><input id=i{i} name=q{i}>" for i in range(n)) + "</form>",
@@ -57,13 +58,13 @@ STEPS: dict[str, Callable[[TagTree], object]] = {
     "next page": lambda tree: next_page(tree, "a"),
     "totals": lambda tree: read_totals(tree, ["x"]),
     "facets": lambda tree: facet_links(tree, learn_roles([tree], ["a"], query_field="q"), "a"),
-    "learning": lambda tree: learn_source([tree, tree], [read(b"<p>nothing")], queries=["a", "b"]),
+    "learning": lambda tree: learn_source([Answer(tree, "a"), Answer(tree, "b")], [read(b"<p>nothing")]),
 }
 
 
 @pytest.mark.parametrize("kind", PAGES)
 def test_reading_is_linear(kind: str) -> None:
-    """Eight times the page costs at most about eight times the work: quadratic steps would cost 64 times as much."""
+    """A page eight times as large takes about eight times as long at most; a quadratic step would take 64 times as long."""
     html = {n: f"<html><body>{PAGES[kind](n)}".encode() for n in (60, 480)}
     trees = {n: read(page, url=URL) for n, page in html.items()}
     work: dict[str, Callable[[int], object]] = {"read": lambda n: read(html[n], url=URL)}
@@ -79,8 +80,8 @@ def _cpu(step: Callable[[int], object], n: int) -> float:
     return time.process_time() - before
 
 
-def test_a_step_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reading has a limit of CPU, meanwhile the loop goes on; after it the thread can be used again."""
+def test_slow_reading_step_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading has a CPU limit; the event loop continues meanwhile, and the thread can be used again."""
     monkeypatch.setattr(reading_thread, "MAX_CPU_SECONDS", 1.0)
 
     def endless() -> None:
@@ -107,14 +108,14 @@ def test_a_step_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch)
     assert asyncio.run(run()) > 5
 
 
-def slow_drip(got: Got) -> str:
+def slow_drip(request: ReceivedRequest) -> str:
     time.sleep(20)
     return "too late"
 
 
 @pytest.mark.parametrize("state", ["slow answers", "rate", "endless search"])
-def test_the_time_is_kept_in_every_state(state: str, tmp_path: Path) -> None:
-    """`--time` ends a harvest while it waits for an answer, for the rate, or goes on and on."""
+def test_time_limit_holds_in_every_state(state: str, tmp_path: Path) -> None:
+    """`--time` ends a harvest that waits for an answer, waits for the rate, or would continue forever."""
     manners = Manners(rate=0.2 if state == "rate" else 0, retries=2)
     with hostile({"/": slow_drip} if state == "slow answers" else {}, records=100_000) as site:
         ended = threading.Event()
@@ -125,22 +126,22 @@ def test_the_time_is_kept_in_every_state(state: str, tmp_path: Path) -> None:
             ended.set()
 
         threading.Thread(target=run, daemon=True).start()
-        assert ended.wait(2 + 2 + 4)  # two seconds as promised, and some for a busy machine
+        assert ended.wait(2 + 2 + 4)  # two seconds as documented, and more on a busy machine
 
 
-def test_the_budget_holds_from_the_first_request_on(tmp_path: Path) -> None:
-    """Looking for the search counts too."""
+def test_budget_includes_discovery(tmp_path: Path) -> None:
+    """Requests to find the search are counted."""
     with (
         hostile(form="", around_home="".join(f"<a href=/part{i}/search>Search {i}</a>" for i in range(50))) as site,
         pytest.raises(BudgetSpent),
     ):
         api.harvest(site.url, out=tmp_path, plan=Plan(budget=5, browser="never"), manners=Manners(rate=0, retries=0))
-    assert len(site.got) == 5
+    assert len(site.received) == 5
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
-def test_signals_end_a_harvest_with_its_tables(sign: signal.Signals, tmp_path: Path) -> None:
-    """Ctrl-C and SIGTERM write what is held: exit code 3, a table, a summary."""
+def test_signals_end_a_harvest_and_keep_its_tables(sign: signal.Signals, tmp_path: Path) -> None:
+    """Ctrl-C and SIGTERM write a table and a summary, and exit with code 3."""
     with hostile(records=5000) as site:
         command = [
             sys.executable,
@@ -156,7 +157,7 @@ def test_signals_end_a_harvest_with_its_tables(sign: signal.Signals, tmp_path: P
             "never",
         ]
         process = subprocess.Popen([*command, "--format", "jsonl"], env=os.environ | {"OMP_NUM_THREADS": "1"})
-        while len(site.got) < 40:
+        while len(site.received) < 40:
             time.sleep(0.05)
         process.send_signal(sign)
         assert process.wait(30) == 3
@@ -164,8 +165,8 @@ def test_signals_end_a_harvest_with_its_tables(sign: signal.Signals, tmp_path: P
     assert (folder / "records.jsonl").read_text().count("\n") > 5
 
 
-def test_a_decompression_bomb_in_a_warc_is_refused(tmp_path: Path) -> None:
-    """A WARC that unpacks to 400 MB of zeros is named, and does not fill the memory."""
+def test_decompression_bomb_in_a_warc_is_refused(tmp_path: Path) -> None:
+    """A WARC that decompresses to 400 MB of zeros is reported, and does not fill the memory."""
     head = b"WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:1>\r\nWARC-Target-URI: http://x/\r\nWARC-Date: 2026-01-01T00:00:00Z\r\n"
     http = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
     size = 400_000_000

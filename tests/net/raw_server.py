@@ -1,4 +1,4 @@
-"""A server on a raw socket, which can answer anything, and answers as bytes."""
+"""Server on a raw socket that can send any bytes."""
 
 import socket
 import threading
@@ -10,7 +10,7 @@ __all__ = ["http_answer", "raw_server"]
 
 @contextmanager
 def raw_server(answer: Callable[[socket.socket, bytes], None]) -> Iterator[tuple[str, list[bytes]]]:
-    """Hands each connection and the head of its request to `answer`; gives its address and the heads received so far."""
+    """Pass each connection and the head of its request to `answer`; yield the URL and the heads received so far."""
     heads: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
 
@@ -39,7 +39,7 @@ def raw_server(answer: Callable[[socket.socket, bytes], None]) -> Iterator[tuple
 
 
 def http_answer(body: bytes, *headers: str, status: str = "200 OK") -> bytes:
-    """A whole answer as it goes over the wire."""
+    """Return a complete answer as sent over the network."""
     lines = [
         f"HTTP/1.1 {status}",
         "Content-Type: text/html",

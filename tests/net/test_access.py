@@ -1,4 +1,4 @@
-"""Access that people have, each against a server that demands it, by the command that a person would start; and where its secrets end."""
+"""Credentials of the user, by command line against servers that require them; secrets are written nowhere."""
 
 import gzip
 import json
@@ -25,16 +25,16 @@ def harvest(url: str, cwd: Path, *arguments: str, **environment: str) -> Done:
 
 
 def everything_written(folder: Path) -> bytes:
-    """All that lies in a folder, unpacked."""
-    found = b""
+    """Return the contents of all files in a folder, decompressed."""
+    contents = b""
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.name not in ("cookies.txt", "cookies.json", "secret.txt"):
-            found += gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    return found
+            contents += gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    return contents
 
 
 def assert_let_in(done: Done, cwd: Path, *secrets: str) -> None:
-    """Records came, and no secret is in any file or message."""
+    """Assert that records were harvested, and that no file or message contains a secret."""
     assert done.returncode == 0, done.stderr
     (summary,) = cwd.glob("out/*/summary.json")
     assert json.loads(summary.read_text())["records"] > 20
@@ -48,8 +48,8 @@ def refuse(status: int = 401, **headers: str) -> web.Response:
     return web.Response(status=status, text="<h1>no</h1>", content_type="text/html", headers=names)
 
 
-def test_cookies_of_a_browser(tmp_path: Path) -> None:
-    """A Netscape file and the JSON of an extension; the server renews the session, and echoes nothing into the archive."""
+def test_cookies_from_a_browser(tmp_path: Path) -> None:
+    """A Netscape file and the JSON of an extension work; a renewed session is not archived."""
 
     def guard(request: web.Request) -> web.StreamResponse | None:
         return None if request.cookies.get("session") == SECRET else refuse()
@@ -70,9 +70,9 @@ def test_cookies_of_a_browser(tmp_path: Path) -> None:
         assert len(let_in) > before
 
 
-def test_cookie_files_that_are_none(tmp_path: Path) -> None:
-    """Absent, something else, empty, expired: each is said."""
-    for name, text, said in (
+def test_invalid_cookie_files(tmp_path: Path) -> None:
+    """A missing, invalid, empty or expired file is reported."""
+    for name, text, expected in (
         ("none", None, "cannot be read"),
         ("a", "hello\n", "neither"),
         ("b", "[]", "has no cookie"),
@@ -82,11 +82,11 @@ def test_cookie_files_that_are_none(tmp_path: Path) -> None:
             (tmp_path / name).write_text(text)
         done = upwell("forms", "http://127.0.0.1:9/", "--cookies", name, cwd=tmp_path)
         assert done.returncode == 2
-        assert said in done.stderr
+        assert expected in done.stderr
 
 
-def test_headers_password_and_token(tmp_path: Path) -> None:
-    """A header of the site's own, HTTP Basic (by option, in the address, from a file) and a bearer token; 401 names the option."""
+def test_header_password_and_token(tmp_path: Path) -> None:
+    """A custom header, HTTP Basic (by option, in the URL, from a file) and a bearer token work; the error for 401 names the option."""
     basic = b64encode(f"ann:{SECRET}".encode()).decode()
     demands = {
         "header": (lambda r: r.headers.get("X-Api-Key") == SECRET, {}, ["--header", f"X-Api-Key: {SECRET}"]),
@@ -122,8 +122,8 @@ def test_headers_password_and_token(tmp_path: Path) -> None:
                 assert upwell("forms", url, "--rate", "0", cwd=folder, UPWELL_TOKEN=SECRET).returncode == 0
 
 
-def test_no_secret_goes_to_another_site(tmp_path: Path) -> None:
-    """A redirect to another host is not followed with the header in hand, and another host gets none."""
+def test_no_secret_is_sent_to_another_site(tmp_path: Path) -> None:
+    """A redirect to another host is not followed with the header, and requests to other hosts do not have it."""
     with guarded(lambda request: None) as (other, at_other):
         target = other.replace("127.0.0.1", "localhost")
 
@@ -137,7 +137,7 @@ def test_no_secret_goes_to_another_site(tmp_path: Path) -> None:
 
 
 def test_proxies(tmp_path: Path) -> None:
-    """By option with a password, by HTTP_PROXY, and SOCKS; a wrong password of a proxy is not shown."""
+    """Proxies work by option with a password, by HTTP_PROXY, and with SOCKS; a wrong password is not shown."""
     login = b64encode(f"ann:{SECRET}".encode()).decode()
     with guarded(lambda request: None) as (url, received), http_proxy(f"Basic {login}") as (proxy, seen):
         done = harvest(url, tmp_path, "--proxy", f"http://ann:{SECRET}@{proxy}")
@@ -160,7 +160,7 @@ def test_proxies(tmp_path: Path) -> None:
 
 
 def test_client_certificate_and_own_authority(tmp_path: Path) -> None:
-    """A server with a certificate of an unknown authority that demands one of the client's."""
+    """A server with a private authority that requires a client certificate is reached."""
     ours, theirs = trustme.CA(), trustme.CA()
     ours.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
     mine = theirs.issue_cert("ann@example.org")
@@ -179,8 +179,8 @@ def test_client_certificate_and_own_authority(tmp_path: Path) -> None:
     assert "ca.pem" in wrong.stderr
 
 
-def test_user_agent(tmp_path: Path) -> None:
-    """Upwell names itself and the contact; a site that wants another name gets it."""
+def test_user_agent_and_contact(tmp_path: Path) -> None:
+    """The User-Agent header has the product and the contact, and can be changed."""
     agents: list[str] = []
 
     def guard(request: web.Request) -> web.StreamResponse | None:
@@ -195,8 +195,8 @@ def test_user_agent(tmp_path: Path) -> None:
         assert upwell("forms", url, "--rate", "0", "--user-agent", "Museum/1.0", cwd=tmp_path).returncode == 0
 
 
-def test_the_browser_is_let_in_too(tmp_path: Path) -> None:
-    """What exists only after JavaScript, behind a header and a cookie."""
+def test_credentials_in_the_browser(tmp_path: Path) -> None:
+    """A page that needs JavaScript, a header and a cookie is harvested."""
     (tmp_path / "cookies.txt").write_text(f"127.0.0.1\tFALSE\t/\tFALSE\t0\tsession\t{SECRET}\n")
 
     def guard(request: web.Request) -> web.StreamResponse | None:
@@ -210,8 +210,8 @@ def test_the_browser_is_let_in_too(tmp_path: Path) -> None:
     assert "found by browser" in done.stdout
 
 
-def test_the_formats_of_cookie_files(tmp_path: Path) -> None:
-    """Playwright's storage state, and a cookie for all subdomains."""
+def test_formats_of_cookie_files(tmp_path: Path) -> None:
+    """Playwright's storage state and a cookie for all subdomains are read."""
     state = {
         "cookies": [{"name": "a", "value": "b", "domain": ".example.org", "path": "/", "expires": -1}],
         "origins": [],
@@ -224,15 +224,15 @@ def test_the_formats_of_cookie_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("header", ["no colon", "Bad Name: x"])
-def test_headers_that_are_none(header: str, tmp_path: Path) -> None:
-    """Said without showing the value."""
+def test_invalid_headers(header: str, tmp_path: Path) -> None:
+    """The error does not show the value."""
     done = upwell("forms", "http://127.0.0.1:9/", "--header", header, cwd=tmp_path)
     assert done.returncode == 2
     assert "Name: value" in done.stderr
 
 
-def test_what_a_site_repeats_of_a_secret_is_hidden_and_nothing_else() -> None:
-    """A token in a page or header, the session that is renewed; not a short cookie that is a word of an address as well."""
+def test_secrets_repeated_by_a_site_are_hidden() -> None:
+    """A token in a page or header and a renewed session are hidden, a short cookie that is also a word of a URL is not."""
     access = Access(token=SECRET, cookies=(Cookie(name="kind", value="city", domain="h"),))
     assert access.hide_in_page(f"<p>You sent {SECRET} to the city".encode()) == b"<p>You sent *** to the city"
     answer = {"Set-Cookie": "a=b", "Location": "/city/7", "X-Echo": f"Bearer {SECRET}", "X-Odd": "\udcff"}

@@ -1,4 +1,4 @@
-"""The browser: pages after JavaScript, as polite as everything else."""
+"""Pages rendered in the browser, under the same rules as other requests."""
 
 import asyncio
 import json
@@ -19,10 +19,10 @@ from upwell import api
 from upwell.demo import Switches, serve
 from upwell.errors import Forbidden, Unreachable
 from upwell.harvest.loop import Plan
-from upwell.model import BrowserVisit, RenderedPage
 from upwell.net.browser import MAX_REQUESTS, Chromium
 from upwell.net.chromium_process import MAX_PAGES
 from upwell.net.fetch import Fetcher, Manners
+from upwell.types import BrowserVisit, RenderedPage
 
 HOME = "<p>stone river music<form action=/find class=search><input name=q type=search><button>Search</button></form>"
 RESULTS = """<h1>Search</h1><div id=out></div><script>
@@ -37,7 +37,7 @@ GREEDY = "<p id=out>wait</p><script>for (let i = 0; i < 300; i++) fetch('/piece/
 
 @contextmanager
 def scripted() -> Iterator[tuple[str, list[str]]]:
-    """A site whose answers are made by a script, without a request; and the paths requested so far."""
+    """Serve a site whose script makes the answers without a request; yield its URL and the paths requested so far."""
     paths: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -67,13 +67,15 @@ def show(visit: BrowserVisit, manners: Manners | None = None) -> RenderedPage:
     return asyncio.run(run())
 
 
-def templates(url: str, browser: Literal["auto", "never"] = "auto") -> list[dict[str, Any]]:
-    """The templates that `upwell forms` prints."""
-    return list(json.loads(json.dumps(api.forms(url, manners=Manners(rate=0), browser=browser).as_dict()))["templates"])
+def printed_interfaces(url: str, browser: Literal["auto", "never"] = "auto") -> list[dict[str, Any]]:
+    """Return the search interfaces that `upwell forms` prints."""
+    return list(
+        json.loads(json.dumps(api.forms(url, manners=Manners(rate=0), browser=browser).as_dict()))["search_interfaces"]
+    )
 
 
-def test_a_page_after_javascript_and_a_typed_query() -> None:
-    """The form that a script made is there; typing brings the request that the script makes, and the answer on the page."""
+def test_rendered_page_and_typed_query() -> None:
+    """The form made by a script is in the page; typing returns the request of the script and the answer."""
     with serve(Switches(script="results")) as site:
         assert 'type="search"' in show(BrowserVisit(url=site.url)).html
         typed = show(BrowserVisit(url=site.url, query="iceland"))
@@ -81,8 +83,8 @@ def test_a_page_after_javascript_and_a_typed_query() -> None:
     assert 'class="city"' in typed.html
 
 
-def test_the_browser_obeys_robots_and_types_into_no_other_box() -> None:
-    """A forbidden page is not opened; a page with a login and a newsletter only has no box to type into."""
+def test_browser_obeys_robots_and_types_only_into_search_boxes() -> None:
+    """A forbidden page is not opened; a page with only a login and a newsletter has no search box."""
     with serve(Switches(disallow="/")) as site, pytest.raises(Forbidden):
         show(BrowserVisit(url=site.url))
     with serve() as site:
@@ -91,32 +93,32 @@ def test_the_browser_obeys_robots_and_types_into_no_other_box() -> None:
         assert {r.method for r in site.received} == {"GET"}
 
 
-def test_answers_made_by_scripts_are_harvested_in_the_browser(tmp_path: Path) -> None:
-    """Without JavaScript every query has the same answer: `auto` notices, and asks in the browser."""
+def test_answers_made_by_scripts_are_harvested(tmp_path: Path) -> None:
+    """Without JavaScript all answers are equal: `auto` detects this and queries in the browser."""
     with scripted() as (url, _):
-        (template,) = templates(url)
+        (template,) = printed_interfaces(url)
         assert (template["url"], template["via"]) == (f"{url}find", "browser")
         result = api.harvest(url, out=tmp_path, plan=Plan(budget=45, patience=2), manners=Manners(rate=0))
     assert result.summary["records"] >= 24
 
 
-def test_a_page_that_fetches_without_end_is_stopped_and_still_shown() -> None:
-    """A page of 300 requests gets as many as are allowed."""
+def test_page_with_too_many_requests_is_stopped_and_shown() -> None:
+    """A page that makes 300 requests gets answers up to the limit."""
     with scripted() as (url, paths):
         seen = show(BrowserVisit(url=f"{url}greedy"))
         assert "shown" in seen.html
-        assert 20 < len(paths) <= MAX_REQUESTS + 1  # and robots.txt
+        assert 20 < len(paths) <= MAX_REQUESTS + 1  # with robots.txt
 
 
-def test_browser_never() -> None:
-    """The search box is found, but counts as one that finds nothing."""
+def test_browser_never_gives_a_decoy() -> None:
+    """The search box is found, but counts as a decoy."""
     with scripted() as (url, _):
-        (template,) = templates(url, "never")
+        (template,) = printed_interfaces(url, "never")
     assert (template["via"], template["score"] < 0.6) == ("form", True)
 
 
-def test_a_closed_port_in_the_browser() -> None:
-    """One line with the reason, not a traceback of the browser."""
+def test_closed_port_in_the_browser() -> None:
+    """The error is one line with the reason, without a traceback."""
     with pytest.raises(Unreachable, match="cannot be shown"):
         show(BrowserVisit(url="http://127.0.0.1:9/"), Manners(rate=0, ignore_robots=True))
 
@@ -132,7 +134,7 @@ class Refuse:
 sys.meta_path.insert(0, Refuse())
 from upwell import api
 from upwell.errors import MissingExtra
-from upwell.model import BrowserVisit
+from upwell.types import BrowserVisit
 from upwell.net.browser import Chromium
 from upwell.net.chromium_process import MAX_PAGES
 from upwell.net.fetch import Fetcher, Manners
@@ -149,8 +151,8 @@ print(len(api.forms(sys.argv[1], manners=Manners(rate=0)).interfaces))
 """
 
 
-def test_without_playwright_the_message_says_what_to_install() -> None:
-    """On an install without the extra a visit fails with one line, and `auto` goes on without the browser."""
+def test_missing_playwright_is_reported_with_a_remedy() -> None:
+    """Without the extra a visit fails with one line, and `auto` continues without the browser."""
     with scripted() as (url, _):
         command = [sys.executable, "-c", WITHOUT_PLAYWRIGHT, url]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
@@ -159,7 +161,7 @@ def test_without_playwright_the_message_says_what_to_install() -> None:
 
 
 def chromium_processes() -> int:
-    """Browsers below this process; their helpers, which have a type, are not counted."""
+    """Return the browsers started by this process, without their helper processes, which have a type."""
     processes = {
         int(path.parent.name): path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()
     }
@@ -180,7 +182,7 @@ def chromium_processes() -> int:
 
 
 def test_many_sites_share_one_browser() -> None:
-    """Six sites look at once: one browser, no more pages at a time than it may have, and it is gone at the end."""
+    """Six sites use one browser with a limited number of pages at once; it ends with them."""
     most_pages = 0
     browsers: list[int] = []
 

@@ -1,4 +1,4 @@
-"""Politeness and limits, against a real server with faults."""
+"""Politeness and limits of the Fetcher, on a real server with faults."""
 
 import asyncio
 from contextlib import ExitStack
@@ -9,9 +9,9 @@ import pytest
 from upwell.demo import Running, Switches, serve
 from upwell.demo.switches import FAULTS
 from upwell.errors import Forbidden, Unreachable, WrongUsage
-from upwell.model import Request, Response
 from upwell.net.fetch import Fetcher, Manners
 from upwell.store.state import State
+from upwell.types import Request, Response
 
 
 def get(url: str, manners: Manners) -> Response:
@@ -23,7 +23,7 @@ def get(url: str, manners: Manners) -> Response:
 
 
 def test_redirects_are_followed_on_the_host(demo: Running) -> None:
-    """A query with one match ends on the city's own page."""
+    """A query with one match ends on the record page of the city."""
     response = get(f"{demo.url}search?q=timbuktu", Manners(rate=0))
     assert response.status == 200
     assert "/city/" in response.url
@@ -31,7 +31,7 @@ def test_redirects_are_followed_on_the_host(demo: Running) -> None:
 
 @pytest.mark.parametrize("fault", [f for f in FAULTS if f != "hang"])
 def test_retries_overcome_every_fault(fault: str) -> None:
-    """With a fault on half of the answers, retries bring nearly all of them; the error of a failed one names the address."""
+    """With faults in half of the answers, nearly all requests succeed after retries; an error names the URL."""
     with serve(Switches.parse([f"fault={fault}", "fault_rate=0.5"])) as site:
         good, messages = 0, []
         for word in ("asia", "europe", "san", "berlin", "lima", "paris"):
@@ -43,14 +43,14 @@ def test_retries_overcome_every_fault(fault: str) -> None:
         assert all(site.url in message for message in messages)
 
 
-def test_a_hanging_server_costs_the_timeout_and_no_more() -> None:
-    """An answer that never comes ends at the timeout."""
+def test_hanging_server_ends_at_the_timeout() -> None:
+    """A server that never answers takes no longer than the timeout."""
     with serve(Switches(fault="hang", fault_rate=1.0)) as site, pytest.raises(Unreachable, match="2 tries"):
         get(f"{site.url}search?q=asia", Manners(rate=0, timeout=0.3, retries=1))
 
 
 def test_the_rate_holds_at_the_server() -> None:
-    """A burst of 8 requests at 20 a second, measured at the server."""
+    """A burst of 8 requests arrives at 20 per second, measured at the server."""
 
     async def burst(url: str) -> None:
         async with Fetcher(Manners(rate=20)) as net:
@@ -59,12 +59,12 @@ def test_the_rate_holds_at_the_server() -> None:
     with serve() as site:
         asyncio.run(burst(site.url))
         times = sorted(received.time for received in site.received)
-    assert len(times) == 9  # robots.txt is asked once
+    assert len(times) == 9  # robots.txt is requested once
     assert times[-1] - times[0] >= 0.9 * 8 / 20
 
 
 def test_crawl_delay_is_obeyed() -> None:
-    """robots.txt may ask for fewer requests than the rate allows."""
+    """A Crawl-delay in robots.txt slows requests down below the rate."""
 
     async def fetch_three(url: str) -> None:
         async with Fetcher(Manners(rate=1000)) as net:
@@ -77,35 +77,35 @@ def test_crawl_delay_is_obeyed() -> None:
     assert times[-1] - times[0] >= 0.36
 
 
-def test_robots_forbids(demo: Running) -> None:
-    """A disallowed path is never requested, and the message names it."""
+def test_disallowed_path_is_never_requested(demo: Running) -> None:
+    """The error names the path."""
     with pytest.raises(Forbidden, match="/trip/add"):
         get(f"{demo.url}trip/add?city=1", Manners(rate=0))
     assert not any(received.path == "/trip/add" for received in demo.received)
 
 
-def test_rate_0_is_for_loopback_only() -> None:
-    """Elsewhere it is wrong usage, before anything is sent."""
+def test_rate_0_is_allowed_on_loopback_only() -> None:
+    """For other hosts it raises WrongUsage before anything is sent."""
     with pytest.raises(WrongUsage, match=r"example\.org"):
         get("http://example.org/", Manners(rate=0))
 
 
-def test_a_body_over_the_limit_is_not_taken(demo: Running) -> None:
+def test_body_over_the_limit_is_rejected(demo: Running) -> None:
     """The error names the limit."""
     with pytest.raises(Unreachable, match="more than 100 bytes"):
         get(f"{demo.url}search?q=asia", Manners(rate=0, max_bytes=100, retries=0))
 
 
-def test_a_closed_port() -> None:
-    """The error asks whether the address is right."""
+def test_closed_port() -> None:
+    """The error asks whether the URL is right."""
     with serve() as site:
         gone = site.url
     with pytest.raises(Unreachable, match="is the address right"):
         get(gone, Manners(rate=0))
 
 
-def test_an_outage_of_a_server_that_answered_before_is_waited_out() -> None:
-    """Nobody listens for a while: the request is sent when the server is back, and attempts to connect do not count."""
+def test_outage_of_a_known_server_is_waited_out() -> None:
+    """The request is sent when the server is back; failed connections are not counted as requests."""
 
     async def ask(first: Running) -> tuple[int, int]:
         port = int(first.url.rsplit(":", 1)[1].strip("/"))
@@ -126,16 +126,16 @@ def test_an_outage_of_a_server_that_answered_before_is_waited_out() -> None:
     assert sent == 1
 
 
-def test_a_server_that_never_answered_is_not_waited_for() -> None:
-    """A wrong address costs the usual tries."""
+def test_outage_of_an_unknown_server_is_not_waited_out() -> None:
+    """A wrong URL takes the usual number of tries."""
     with serve() as site:
         url = site.url
     with pytest.raises(Unreachable, match="2 tries"):
         get(url, Manners(rate=0, retries=1))
 
 
-def test_robots_count_where_the_request_that_needed_them_was_cut_off(demo: Running, tmp_path: Path) -> None:
-    """A harvest killed just after robots.txt came spends as many requests as one that was not."""
+def test_robots_txt_of_an_interrupted_request_is_counted(demo: Running, tmp_path: Path) -> None:
+    """A harvest killed just after robots.txt was fetched counts as many requests as one that was not killed."""
 
     async def requests(*, is_cut_off: bool) -> int:
         with State(tmp_path / "state.sqlite") as state:

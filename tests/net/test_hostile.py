@@ -1,4 +1,4 @@
-"""Hostile servers on raw sockets: nothing hangs past its timeout, nothing is read past its limit, nothing leaks."""
+"""Hostile servers on raw sockets: timeouts and size limits hold, and nothing leaks."""
 
 import asyncio
 import gzip
@@ -19,12 +19,12 @@ from aiohttp.abc import ResolveResult
 from backports import zstd
 
 from tests.net.raw_server import http_answer, raw_server
-from upwell.answers.refusal import refusal
+from upwell.answers.kind import refusal_reason
 from upwell.errors import Forbidden, Refused, Unreachable
-from upwell.model import Request, Response
-from upwell.net.addresses import GuardedResolver
+from upwell.net.connect import GuardedResolver
 from upwell.net.fetch import Fetcher, Manners
 from upwell.store.state import State
+from upwell.types import Request, Response
 
 QUICK = Manners(rate=0, timeout=1.0, retries=1, ignore_robots=True, max_bytes=1_000_000)
 
@@ -103,8 +103,8 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("server", HOSTILE, ids=[server.__name__ for server in HOSTILE])
-def test_nothing_hangs_and_nothing_is_accepted(server: Callable[[socket.socket, bytes], None]) -> None:
-    """Two tries of at most a second each, then an error that names the address."""
+def test_broken_answers_end_in_an_error_in_time(server: Callable[[socket.socket, bytes], None]) -> None:
+    """Two tries of at most a second each end in an error that names the URL."""
     started = time.monotonic()
     with raw_server(server) as (url, _), pytest.raises(Unreachable, match=r"127\.0\.0\.1"):
         get(url)
@@ -122,8 +122,8 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("kind", BOMBS)
-def test_a_decompression_bomb_does_not_fill_the_memory(kind: str) -> None:
-    """30 MB of zeros in a few kilobytes, in every coding: refused at the limit, and not requested again."""
+def test_decompression_bomb_is_refused_at_the_size_limit(kind: str) -> None:
+    """30 MB of zeros in a few kilobytes are refused in every coding, and not requested again."""
     coding = "gzip, gzip" if kind == "gzip in gzip" else kind
 
     def bomb(client: socket.socket, _: bytes) -> None:
@@ -136,7 +136,7 @@ def test_a_decompression_bomb_does_not_fill_the_memory(kind: str) -> None:
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "raw deflate", "br", "zstd", "identity"])
 def test_every_content_coding_is_decoded(coding: str) -> None:
-    """All that Accept-Encoding offers; deflate with and without the zlib header."""
+    """All codings of Accept-Encoding work; deflate with and without the zlib header."""
     body = "Zürich ".encode() * 500
     bare = zlib.compressobj(wbits=-15)
     coded = {
@@ -155,8 +155,8 @@ def test_every_content_coding_is_decoded(coding: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["seconds", "date"])
-def test_retry_after_in_both_forms(form: str) -> None:
-    """The host is left alone as long as it asks, as a number or as a date."""
+def test_retry_after_as_seconds_and_as_date(form: str) -> None:
+    """No request is sent to the host until then."""
     times: list[float] = []
 
     def busy(client: socket.socket, _: bytes) -> None:
@@ -170,19 +170,19 @@ def test_retry_after_in_both_forms(form: str) -> None:
     assert times[1] - times[0] >= 0.95
 
 
-def test_a_long_retry_after_is_a_refusal() -> None:
-    """An hour is not waited for; the answer counts as a refusal, with the reason."""
+def test_long_retry_after_is_a_refusal() -> None:
+    """A Retry-After of an hour is not waited for; the answer counts as a refusal, with the reason."""
     with raw_server(lambda client, _: client.sendall(http_answer(b"", "Retry-After: 3600", status="429 Slow"))) as (
         url,
         heads,
     ):
         response = get(url)
     assert (response.status, len(heads)) == (429, 1)
-    assert "3,600 s" in refusal(response)
+    assert "3,600 s" in refusal_reason(response)
 
 
-def test_no_more_than_two_requests_at_once() -> None:
-    """The number of requests in flight at one host is bounded in a burst, measured at the server."""
+def test_at_most_two_concurrent_requests_per_host() -> None:
+    """The limit holds in a burst, measured at the server."""
     in_flight, peak = 0, 0
     lock = threading.Lock()
 
@@ -205,8 +205,8 @@ def test_no_more_than_two_requests_at_once() -> None:
     assert peak == 2
 
 
-def test_the_rate_follows_a_host_that_slows_down() -> None:
-    """A host that takes 0.3 s for an answer is soon asked less often than the 20 times a second that are allowed."""
+def test_slow_host_is_sent_fewer_requests() -> None:
+    """A host that needs 0.3 s per answer soon gets fewer requests than the 20 per second allowed."""
     times: list[float] = []
 
     def slow(client: socket.socket, _: bytes) -> None:
@@ -225,7 +225,7 @@ def test_the_rate_follows_a_host_that_slows_down() -> None:
 
 
 def test_redirects_into_a_private_network_are_not_followed() -> None:
-    """A redirect to another host is returned as it is, and a private address is refused before anything is sent."""
+    """A redirect to another host is returned unfollowed, and a private address is refused before anything is sent."""
     with raw_server(lambda client, _: client.sendall(http_answer(b"secret"))) as (inner, heads):
         port = inner.rsplit(":", 1)[1]
         target = f"http://127.0.0.2:{port}"
@@ -245,8 +245,8 @@ def test_redirects_into_a_private_network_are_not_followed() -> None:
     assert heads == []
 
 
-def test_a_name_with_a_private_address_is_refused_unless_the_user_named_it() -> None:
-    """Names are checked when they are resolved; one that was public and turns private is refused even then (DNS rebinding)."""
+def test_host_with_a_private_address_is_refused_unless_named_by_the_user() -> None:
+    """Names are checked when resolved; a host that was public and becomes private is always refused (DNS rebinding)."""
 
     class FixedResolver(GuardedResolver):
         def __init__(self, *addresses: str) -> None:
@@ -285,7 +285,7 @@ def test_a_name_with_a_private_address_is_refused_unless_the_user_named_it() -> 
     ("status", "allowed"), [("404 Not Found", True), ("403 No", True), ("500 Broken", False), ("503 Busy", False)]
 )
 def test_robots_txt_with_an_error_status(status: str, allowed: bool) -> None:
-    """RFC 9309: 4xx allows everything, 5xx forbids everything."""
+    """4xx allows everything, 5xx forbids everything (RFC 9309)."""
 
     def answer(client: socket.socket, head: bytes) -> None:
         client.sendall(http_answer(b"x", status=status) if b"/robots.txt" in head else http_answer(b"ok"))
@@ -299,7 +299,7 @@ def test_robots_txt_with_an_error_status(status: str, allowed: bool) -> None:
 
 
 def test_robots_txt_that_disallows_everything() -> None:
-    """The message names the rule."""
+    """The error names the rule."""
 
     def answer(client: socket.socket, head: bytes) -> None:
         client.sendall(http_answer(b"User-agent: *\nDisallow: /"))
@@ -308,8 +308,8 @@ def test_robots_txt_that_disallows_everything() -> None:
         get(url, Manners(rate=0, retries=0))
 
 
-def test_robots_txt_is_fetched_once_in_a_burst() -> None:
-    """No request of a burst is sent before the rules are there; a redirect of robots.txt is followed; the message names the longest rule."""
+def test_robots_txt_is_fetched_once_before_a_burst() -> None:
+    """A burst waits for the rules; a redirect of robots.txt is followed; the error names the longest rule."""
     rules = b"User-agent: *\nDisallow: /pri\nDisallow: /private/*/deep\nAllow: /private/ok"
 
     def answer(client: socket.socket, head: bytes) -> None:
@@ -333,8 +333,8 @@ def test_robots_txt_is_fetched_once_in_a_burst() -> None:
     assert len(heads) == 3
 
 
-def test_many_failures_leave_nothing_open() -> None:
-    """After 30 dropped connections every request has its error, and no task is left."""
+def test_many_failures_leave_no_tasks_open() -> None:
+    """After 30 dropped connections every request has an error, and no task is left."""
 
     def drop(client: socket.socket, _: bytes) -> None:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
@@ -352,13 +352,13 @@ def test_many_failures_leave_nothing_open() -> None:
     assert len(heads) == 60
 
 
-def test_a_text_about_refusals_is_none() -> None:
-    """A record's page of plain text may speak of too many requests; a refusal in plain text is a line."""
+def test_text_about_refusals_is_not_a_refusal() -> None:
+    """A record page in plain text may mention too many requests; a refusal in plain text is a single line."""
     about = b"Subject: the mirror says too many requests\n\n" + b"It did so for an hour, and then it went on. " * 8
     plain = {"Content-Type": "text/plain"}
     for body, reason in ((about, ""), (b"Too many requests\n", "too many requests")):
         response = Response(request=Request(url="http://x/"), url="http://x/", status=200, headers=plain, body=body)
-        assert refusal(response) == reason
+        assert refusal_reason(response) == reason
 
 
 @pytest.mark.parametrize(
@@ -374,14 +374,14 @@ def test_a_text_about_refusals_is_none() -> None:
         (404, b"<h1>Not found</h1>", ""),
     ],
 )
-def test_refusals_are_recognised(status: int, body: bytes, reason: str) -> None:
-    """A refusal is recognised with its reason; a captcha or a login form on a page of records is none."""
+def test_refusals_are_recognized(status: int, body: bytes, reason: str) -> None:
+    """A refusal is recognized with its reason; a captcha or login form on a page with records is not a refusal."""
     response = Response(request=Request(url="http://x/"), url="http://x/", status=status, headers={}, body=body)
-    assert refusal(response) == reason
+    assert refusal_reason(response) == reason
 
 
 def test_headers_that_are_not_utf8_are_replayed(tmp_path: Path) -> None:
-    """A header in another charset comes back from the state as the server sent it."""
+    """A header in another charset is restored from the state as the server sent it."""
     latin1_header = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\nX-City: Z\xfcrich\r\n\r\nok"
 
     async def fetch(state: State) -> Response:

@@ -1,4 +1,4 @@
-"""`--login`: a person logs in once in a real browser, and later commands are let in."""
+"""`--login`: the user logs in once in a real browser, and later commands use the session."""
 
 import asyncio
 from pathlib import Path
@@ -9,16 +9,16 @@ from playwright.async_api import Page
 
 from tests.command import Done, upwell
 from tests.guarded import guarded
-from upwell.net.access import Access, session_file
+from upwell.net.access import Access
 from upwell.net.cookies import write_cookies
-from upwell.net.login import log_in, session
+from upwell.net.login import log_in, session_cookies, session_file
 
 FORM = "<form method=post action=/signin><input name=name><input name=word type=password><button>Log in</button></form>"
 SESSION = "kept-session-0123456789"
 
 
 def guard(request: web.Request) -> web.StreamResponse | None:
-    """A login page for all who have no session; its form gives one."""
+    """Serve a login page without a session; its form creates one."""
     if request.path == "/robots.txt" or request.cookies.get("id") == SESSION:
         return None
     if request.path == "/signin":
@@ -29,7 +29,7 @@ def guard(request: web.Request) -> web.StreamResponse | None:
 
 
 async def person(page: Page) -> None:
-    """Types name and password, and closes the window when the site has let them in."""
+    """Type name and password, and close the window after the login."""
     await page.fill("[name=name]", "ann")
     await page.fill("[name=word]", "secret")
     await page.click("button")
@@ -37,8 +37,8 @@ async def person(page: Page) -> None:
     await page.close()
 
 
-def test_logging_in_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a session the message names the way; the session of the browser is kept for its owner only, and used."""
+def test_session_of_a_login_is_kept_and_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a session the error names the option; the session of the browser is stored readable by its owner only."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
@@ -58,9 +58,9 @@ def test_logging_in_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         file = session_file("127.0.0.1")
         write_cookies(cookies, file)
         assert file.stat().st_mode & 0o077 == 0
-        said: list[str] = []
-        assert [cookie.value for cookie in session(url, "", said.append)] == [SESSION]
-        assert str(file) in said[0]
+        messages: list[str] = []
+        assert [cookie.value for cookie in session_cookies(url, "", messages.append)] == [SESSION]
+        assert str(file) in messages[0]
         let_in = harvest("--login")
         assert let_in.returncode == 0, let_in.stderr
         written = b"".join(path.read_bytes() for path in (tmp_path / "harvest").rglob("*") if path.is_file())

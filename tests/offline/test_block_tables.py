@@ -1,4 +1,4 @@
-"""`upwell blocks -o DIR`: two tables, the pages that were fetched, and going on where a run was stopped."""
+"""`upwell blocks -o DIR`: two tables, the saved pages, and continuing a stopped run."""
 
 import datetime
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ STORY = "The river rose over night and the lower town was under water when peopl
 
 
 def write_site(folder: Path) -> None:
-    """A front page that lists six articles."""
+    """Write a front page that lists six articles."""
     folder.mkdir()
     entries = "".join(f"<li><a href=/story{i}.html>The flood and what followed, part {i}</a></li>" for i in range(1, 7))
     frame = "<html><head><title>{title}</title></head><body><div class=head><a href=/>The Paper</a></div>{body}<p>About us</p></body></html>"
@@ -34,7 +34,7 @@ def write_site(folder: Path) -> None:
 
 @contextmanager
 def served(folder: Path) -> Iterator[tuple[str, list[str]]]:
-    """A real server of a folder, with the paths that it was asked for."""
+    """Serve a folder over HTTP; yield the URL and the requested paths."""
     asked: list[str] = []
 
     class Handler(SimpleHTTPRequestHandler):
@@ -46,7 +46,7 @@ def served(folder: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 def test_a_site_becomes_two_tables_and_is_not_fetched_twice(tmp_path: Path) -> None:
-    """Articles with their dates, what the front page lists, and a second run that goes on."""
+    """Articles with dates, the entries of the front page, and a second run that continues."""
     write_site(tmp_path / "site")
     with served(tmp_path / "site") as (address, asked):
         list(api.blocks(address, out=tmp_path / "out", budget=3, manners=Manners(rate=0)))
@@ -64,17 +64,16 @@ def test_a_site_becomes_two_tables_and_is_not_fetched_twice(tmp_path: Path) -> N
     assert list((tmp_path / "out" / "archive").glob("*.warc.gz"))
 
 
-def test_a_folder_is_for_one_entrance(tmp_path: Path) -> None:
+def test_a_folder_is_for_one_entrance_page(tmp_path: Path) -> None:
     """Pages of two sites are not mixed."""
     write_site(tmp_path / "site")
     with served(tmp_path / "site") as (address, _):
         list(api.blocks(address, out=tmp_path / "out", budget=1, manners=Manners(rate=0)))
-        with pytest.raises(WrongUsage, match="holds the pages from"):
+        with pytest.raises(WrongUsage, match="contains pages crawled from"):
             list(api.blocks(f"{address}story1.html", out=tmp_path / "out", budget=1, manners=Manners(rate=0)))
 
 
-def test_a_table_of_contents_says_where_it_leads(tmp_path: Path) -> None:
-    """JSON of a toc block has the addresses of its entries."""
+def test_a_table_of_contents_has_the_urls_of_its_entries(tmp_path: Path) -> None:
     write_site(tmp_path / "site")
     (front,) = [page for page in api.blocks(tmp_path / "site") if page.page.endswith("index.html")]
     (toc,) = [block for block in front.blocks if block.type == "toc"]

@@ -1,12 +1,12 @@
-"""`upwell cluster` over folders: the top clusters only, and pages that join the clusters of earlier ones."""
+"""`upwell cluster` on folders: top clusters, and pages that join the clusters of earlier ones."""
 
 from pathlib import Path
 
 import pytest
 
 from upwell import api
-from upwell.answers.clusters import ClusterParams
 from upwell.errors import WrongUsage
+from upwell.papers.thor import ClusterParams
 
 
 def _page(kind: str, i: int) -> str:
@@ -27,7 +27,7 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_top_clusters(folders: tuple[Path, Path]) -> None:
-    """Thor §V-D: with one cluster passed on, only the pages with matches come."""
+    """Thor §V-D: with one top cluster, only pages with matches are returned."""
     everything = list(api.cluster(folders[0]))
     assert len(everything) == 12
     top = list(api.cluster(folders[0], top=1))
@@ -35,7 +35,7 @@ def test_top_clusters(folders: tuple[Path, Path]) -> None:
 
 
 def test_later_pages_join(folders: tuple[Path, Path]) -> None:
-    """Thor §V-E: later pages get the labels that earlier pages of their template have; some signatures have no centres."""
+    """Thor §V-E: later pages get the labels of earlier pages of their template; some signatures have no centres."""
     earlier, later = (list(api.cluster(folders[0])), list(api.cluster(folders[1], known=folders[0])))
     assert [row.cluster for row in later] == [row.cluster for row in earlier]
     assert [row.page for row in later] == [row.page for row in earlier]

@@ -1,4 +1,4 @@
-"""`upwell entities` on folders: the contract, tables, several templates, and input that is not what it wants."""
+"""`upwell entities` on folders: JSON, tables, several templates, and invalid input."""
 
 import csv
 import json
@@ -34,8 +34,8 @@ def folder(path: Path, pages: dict[str, str]) -> Path:
     return path
 
 
-def test_a_line_a_page_with_the_same_columns(tmp_path: Path) -> None:
-    """The contract of --json: pages in order, all columns on all of them, texts as the page writes them."""
+def test_each_page_has_a_line_with_the_same_columns(tmp_path: Path) -> None:
+    """Pages are in order; texts are as written in the page."""
     pages = {f"{n}.html": lamp(n) for n in range(6)}
     place = folder(tmp_path / "a", pages | {"7.html": "<title>Lamp 7 | Shop</title><h1>Lamp 7</h1>"})
     done = CliRunner().invoke(app, ["entities", str(place), "--json"])
@@ -51,7 +51,7 @@ def test_a_line_a_page_with_the_same_columns(tmp_path: Path) -> None:
 
 
 def test_the_table_has_types_lists_and_no_label_words(tmp_path: Path) -> None:
-    """Prices, dates and numbers; several texts are a list; each format has the same rows."""
+    """Prices, dates and numbers are typed; several texts are a list; each format has the same rows."""
     place = folder(tmp_path / "a", {f"{n}.html": lamp(n) for n in range(6)})
     for format in ("parquet", "csv", "sqlite", "jsonl"):
         list(entities(place, out=tmp_path / "out", format=format))
@@ -66,8 +66,8 @@ def test_the_table_has_types_lists_and_no_label_words(tmp_path: Path) -> None:
     assert len((tmp_path / "out" / "entities.jsonl").read_text().splitlines()) == 6
 
 
-def test_what_was_learned_is_saved_edited_and_applied(tmp_path: Path) -> None:
-    """--save, then --model: the same rows; a column that was renamed by hand is called so."""
+def test_a_saved_model_can_be_edited_and_applied(tmp_path: Path) -> None:
+    """With --save, then --model, the rows are the same; a renamed column has its new name."""
     place = folder(tmp_path / "a", {f"{n}.html": lamp(n) for n in range(6)})
     model = tmp_path / "columns.json"
     first = CliRunner().invoke(app, ["entities", str(place), "--json", "--save", str(model)])
@@ -78,12 +78,12 @@ def test_what_was_learned_is_saved_edited_and_applied(tmp_path: Path) -> None:
     assert json.loads(edited.stdout.splitlines()[0])["fields"]["mass"] == "100 g"
 
 
-def test_pages_of_two_templates_are_told_apart(tmp_path: Path) -> None:
-    """It is said, each has columns of its own, and each its table."""
+def test_pages_of_two_templates_are_separated(tmp_path: Path) -> None:
+    """A warning is printed; each template has its own columns and table."""
     pages = {f"{n:02}.html": lamp(n) for n in range(6)} | {f"{n:02}.html": song(n) for n in range(6, 9)}
     said: list[str] = []
     found = list(entities(folder(tmp_path / "a", pages), out=tmp_path / "out", format="jsonl", warn=said.append))
-    assert said == ["these pages are of 2 templates (6 and 3 pages): each has columns of its own"]
+    assert said == ["these pages use 2 templates (6 and 3 pages); each gets its own columns"]
     assert [page.template for page in found] == [0] * 6 + [1] * 3
     assert found[0].fields["title"] == "Lamp 0"
     assert found[8].fields["title"] == "Song 8"
@@ -91,26 +91,26 @@ def test_pages_of_two_templates_are_told_apart(tmp_path: Path) -> None:
     assert len((tmp_path / "out" / "entities-2.jsonl").read_text().splitlines()) == 3
 
 
-def test_a_page_without_text_has_no_row_and_is_named(tmp_path: Path) -> None:
-    """The others are read as if it were not there."""
+def test_a_page_without_text_is_reported_and_has_no_row(tmp_path: Path) -> None:
+    """The other pages are read as usual."""
     pages = {f"{n}.html": lamp(n) for n in range(4)}
     said: list[str] = []
     found = list(entities(folder(tmp_path / "a", pages | {"2.html": "<br>"}), warn=said.append))
     assert [page.page for page in found] == ["0.html", "1.html", "3.html"]
-    assert said == ["2.html: no text on this page, so it has no row"]
+    assert said == ["2.html: this page has no text and is skipped"]
 
 
-def test_one_page_alone_is_read_and_said(tmp_path: Path) -> None:
-    """A file instead of a folder; what it names is found."""
+def test_a_single_page_is_read_with_a_warning(tmp_path: Path) -> None:
+    """A file instead of a folder; its labels are found."""
     place = folder(tmp_path / "a", {"0.html": lamp(0)})
     said: list[str] = []
     (page,) = entities(place / "0.html", warn=said.append)
     assert (page.fields["title"], page.fields["weight"]) == ("Lamp 0", "100 g")
-    assert said[0].startswith("one page only")
+    assert said[0].startswith("only one page")
 
 
-def test_thousands_of_fields_are_said(tmp_path: Path) -> None:
-    """The best columns are kept, and how many are left out is said."""
+def test_thousands_of_fields_are_reported(tmp_path: Path) -> None:
+    """The best columns are kept, and the number of omitted ones is reported."""
     rows = ["".join(f"<tr><td>Field {i}:</td><td>{i * 7 + n}</td></tr>" for i in range(1000)) for n in range(3)]
     place = folder(
         tmp_path / "a", {f"{n}.html": f"<h1>Thing {n}</h1><table>{row}</table>" for n, row in enumerate(rows)}
@@ -118,24 +118,23 @@ def test_thousands_of_fields_are_said(tmp_path: Path) -> None:
     said: list[str] = []
     found = list(entities(place, warn=said.append))
     assert len(found[0].fields) == 40
-    assert said == ["these pages have about 961 fields more than the 40 columns that are kept"]
+    assert said == ["these pages have about 961 more fields than the 40 columns that are kept"]
 
 
 @pytest.mark.parametrize(
     ("pages", "message"),
     [
-        ({}, "no .html files"),
-        ({"notes.txt": "no page"}, "no .html files"),
-        ({"empty.html": "", "other.html": "<br>"}, "no page with text"),
+        ({}, "no HTML, JSON or WARC files"),
+        ({"notes.txt": "no page"}, "no HTML, JSON or WARC files"),
+        ({"empty.html": "", "other.html": "<br>"}, "no page contains text"),
     ],
 )
-def test_what_is_no_folder_of_pages_is_refused(pages: dict[str, str], message: str, tmp_path: Path) -> None:
-    """With one clear sentence."""
+def test_invalid_paths_are_rejected(pages: dict[str, str], message: str, tmp_path: Path) -> None:
     with pytest.raises(WrongUsage, match=message):
         list(entities(folder(tmp_path / "a", pages)))
 
 
-def test_bytes_that_are_no_html_do_no_harm(tmp_path: Path) -> None:
+def test_binary_files_have_no_columns(tmp_path: Path) -> None:
     """A picture called .html is a page without columns."""
     place = folder(tmp_path / "a", {f"{n}.html": lamp(n) for n in range(4)})
     (place / "9.html").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20)

@@ -1,4 +1,4 @@
-"""`upwell extract` on folders: JSON answers, values with types, warnings, a model that no longer fits, many pages."""
+"""`upwell extract` on folders: JSON answers, typed values, warnings, outdated models, many pages."""
 
 import json
 from pathlib import Path
@@ -27,8 +27,8 @@ def folder(path: Path, pages: dict[str, str]) -> Path:
     return path
 
 
-def test_values_and_keys_are_given_beside_the_text(tmp_path: Path) -> None:
-    """Fields as the page writes them, values by type, a key; the model that was saved reads the same."""
+def test_records_have_text_values_and_keys(tmp_path: Path) -> None:
+    """Fields as written in the page, typed values, and a key; the saved model gives the same."""
     place = folder(tmp_path / "a", {f"{k}.html": page(10 * k) for k in range(3)})
     pages = list(extract(place, save=tmp_path / "source.json"))
     record = pages[1].records[2]
@@ -39,8 +39,8 @@ def test_values_and_keys_are_given_beside_the_text(tmp_path: Path) -> None:
     assert [row.records for row in extract(place, model=model)] == [row.records for row in pages]
 
 
-def test_json_files(tmp_path: Path) -> None:
-    """A folder of JSON answers is read like one of pages, and Upwell's own files in it are not taken for answers."""
+def test_json_answers_are_read(tmp_path: Path) -> None:
+    """Upwell's own files in the folder are not read as answers."""
     answers = {
         f"{k}.json": json.dumps({"hits": [{"name": f"{w} {k}", "n": 10 * k + i} for i, w in enumerate(WORDS)]})
         for k in range(3)
@@ -51,8 +51,8 @@ def test_json_files(tmp_path: Path) -> None:
     assert pages[1].records[2].values == {"n": 12}
 
 
-def test_what_looks_wrong_is_said(tmp_path: Path) -> None:
-    """Pages of two sites, pages without matches, a model of another site; nothing where all is well."""
+def test_suspicious_input_is_reported(tmp_path: Path) -> None:
+    """Pages of two sites, pages without matches, a model of another site; no warning if all is well."""
     warnings: list[str] = []
     good = folder(tmp_path / "good", {f"{k}.html": page(10 * k) for k in range(6)})
     assert [row.kind for row in extract(good, warn=warnings.append, save=tmp_path / "source.json")] == ["multi"] * 6
@@ -65,7 +65,7 @@ def test_what_looks_wrong_is_said(tmp_path: Path) -> None:
     )
     assert "2 sites (6, 6 pages" in warnings.pop()
     list(extract(folder(tmp_path / "none", {"1.html": "", "2.html": "<p>Hello"}), warn=warnings.append))
-    assert "no list of records in 2 pages" in warnings.pop()
+    assert "no record list found in 2 pages" in warnings.pop()
     model = load((tmp_path / "source.json").read_text(encoding="utf-8"))
     changed = folder(tmp_path / "changed", {f"{k}.html": page(10 * k, "section") for k in range(6)})
     list(extract(changed, model=model, warn=warnings.append))
@@ -73,7 +73,7 @@ def test_what_looks_wrong_is_said(tmp_path: Path) -> None:
 
 
 def test_more_pages_than_are_learned_from(tmp_path: Path) -> None:
-    """Every page is read, in order, also those that were not in the sample."""
+    """Every page is read, in order, including those outside the sample."""
     place = folder(tmp_path / "many", {f"{k:04}.html": page(10 * k, n=3 + k % 3) for k in range(620)})
     pages = list(extract(place))
     assert [row.page for row in pages] == [f"{k:04}.html" for k in range(620)]
@@ -81,14 +81,13 @@ def test_more_pages_than_are_learned_from(tmp_path: Path) -> None:
     assert {row.cluster for row in pages} == {0}
 
 
-def test_a_place_without_pages(tmp_path: Path) -> None:
-    """The message says what was wanted."""
-    with pytest.raises(WrongUsage, match=r"no \.html files, no \.json files and no WARC"):
+def test_a_path_without_pages_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(WrongUsage, match=r"no HTML, JSON or WARC files"):
         list(extract(tmp_path))
 
 
 def test_a_second_region_is_a_second_table(tmp_path: Path) -> None:
-    """Articles beside the products: with two regions both are read, with one only the larger; a menu is none."""
+    """Articles next to products: with two regions both are read, with one only the larger; a menu is not a region."""
 
     def answer(k: int) -> str:
         news = "".join(

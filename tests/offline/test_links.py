@@ -1,4 +1,4 @@
-"""`upwell links`: the contract, from saved answers of a real site."""
+"""`upwell links` on saved answers of a real site."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ WORDS = ("lima", "spain", "york", "paris", "united", "zzqxv")
 
 @pytest.fixture(scope="module")
 def saved(demo: Running, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Answers of the demo site as `upwell probe` keeps them."""
+    """Save answers of the demo site with `upwell probe`."""
     folder = tmp_path_factory.mktemp("saved")
     lines = []
     for word in WORDS:
@@ -29,8 +29,8 @@ def saved(demo: Running, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_contract(demo: Running, saved: Path) -> None:
-    """One JSON document with next pages, arguments, what to keep and how many are dropped; the API gives the same."""
+def test_next_pages_arguments_and_urls_to_keep(demo: Running, saved: Path) -> None:
+    """One JSON document; the API returns the same."""
     done = subprocess.run(
         [sys.executable, "-m", "upwell.cli", "links", str(saved), "--json"], capture_output=True, text=True, check=True
     )
@@ -48,17 +48,17 @@ def test_the_contract(demo: Running, saved: Path) -> None:
 
 
 def test_without_pages_jsonl(tmp_path: Path) -> None:
-    """A base address stands in for what the folder does not say; one page is enough."""
+    """The base URL replaces the missing information; one page is enough."""
     (tmp_path / "s.html").write_text('<a href="s.html?q=a&amp;start=10">Next</a>')
     result = api.links(tmp_path, base_url="http://h/dir/")
     assert result.next == {"s.html": "http://h/dir/s.html?q=a&start=10"}
     assert api.links(tmp_path / "s.html", base_url="http://h/dir/s.html").next == result.next
-    with pytest.raises(WrongUsage, match="neither"):
+    with pytest.raises(WrongUsage, match="does not exist"):
         api.links(tmp_path / "nothing")
 
 
 def test_saved_json_answers(tmp_path: Path) -> None:
-    """Addresses in JSON are links too: the arguments of the next page and of a facet are found."""
+    """URLs in JSON are links: the arguments of the next page and of a facet are found."""
     lines = []
     for word in WORDS:
         answer = {

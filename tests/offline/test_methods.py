@@ -1,4 +1,4 @@
-"""The papers' own methods as choices of the verbs: `upwell extract --method thor`, `upwell blocks --method wisdom`."""
+"""The published methods as options: `upwell extract --method thor`, `upwell blocks --method wisdom`."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ KEYS = {"page", "kind", "cluster", "pagelets", "records", "checks"}
 
 
 def answers(folder: Path, shape: str, count: int = 8) -> Path:
-    """Answers with six records each, three without records, and an empty page."""
+    """Return answers with six records each, three without records, and an empty page."""
     for i in range(count):
         rng = np.random.default_rng(i)
         records = "".join(
@@ -47,8 +47,8 @@ def results(folder: Path, **options: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_thor_with_settings_that_work_here(tmp_path: Path, shape: str) -> None:
-    """The list is the pagelet, its items are the objects; pages that say nothing new have none; lines are those of our method."""
+def test_thor_with_our_settings(tmp_path: Path, shape: str) -> None:
+    """The list is the pagelet and its items are the objects; pages without new text have none."""
     rows = results(answers(tmp_path, shape), method="thor-tuned")
     assert [row["kind"] for row in rows] == ["multi"] * 8 + ["none"] * 3 + ["error"]
     ours = results(tmp_path)
@@ -63,15 +63,15 @@ def test_thor_with_settings_that_work_here(tmp_path: Path, shape: str) -> None:
 
 
 def test_thor_as_published(tmp_path: Path) -> None:
-    """With the paper's settings the pagelet may lie inside a record: the nearest of all records of a list is often the same one."""
+    """With the published settings the pagelet may be inside a record, because all records of a list often have the same nearest subtree."""
     rows = results(answers(tmp_path, "ul"), method="thor")
     assert all(set(row) == KEYS for row in rows)
     assert all(row["pagelets"][0]["path"].startswith(f"{LIST}ul[1]") for row in rows[:8])
     assert rows[-1]["kind"] == "error"
 
 
-def test_thor_takes_many_pages_in_batches(tmp_path: Path) -> None:
-    """Past what is learned from, pages join the clusters and are compared with the pages around them; all come out, in order."""
+def test_thor_reads_many_pages_in_batches(tmp_path: Path) -> None:
+    """Pages beyond the sample join the clusters and are compared within their batch; all are returned in order."""
     rows = results(answers(tmp_path, "table", 620), method="thor-tuned", links=True)
     assert [row["page"] for row in rows] == sorted(row["page"] for row in rows)
     assert all(len(row["records"]) == 6 for row in rows[:620])
@@ -79,7 +79,7 @@ def test_thor_takes_many_pages_in_batches(tmp_path: Path) -> None:
 
 
 def test_wisdom_as_published(tmp_path: Path) -> None:
-    """The subtree that the site does not repeat is the article; the lines are those of our method."""
+    """The subtree that the site does not repeat is the article."""
     words = ["harbour", "glacier", "orchard", "violin", "comet", "saffron"]
     for word in words:
         text = "".join(f"<p>{' '.join(f'{word}{i}{j}' for j in range(20))}.</p>" for i in range(6))
@@ -102,18 +102,17 @@ def test_wisdom_as_published(tmp_path: Path) -> None:
     assert list(upwell.blocks(tmp_path)) != rows
 
 
-def test_wrong_names_list_the_choices(tmp_path: Path) -> None:
-    """Before anything is read; Thor has no model to save or to apply."""
-    with pytest.raises(WrongUsage, match="method 'thunder' is none of upwell, thor, thor-tuned"):
+def test_unknown_methods_are_rejected_with_the_choices(tmp_path: Path) -> None:
+    """Before anything is read; Thor has no model to save or apply."""
+    with pytest.raises(WrongUsage, match="method must be one of upwell, thor, thor-tuned, not 'thunder'"):
         upwell.extract(tmp_path, method="thunder")
-    with pytest.raises(WrongUsage, match="method 'wise' is none of upwell, wisdom"):
+    with pytest.raises(WrongUsage, match="method must be one of upwell, wisdom, not 'wise'"):
         upwell.blocks(tmp_path, method="wise")
     with pytest.raises(WrongUsage, match="--save"):
         upwell.extract(tmp_path, method="thor", save=tmp_path / "source.json")
 
 
-def test_the_command_line_has_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`--method` of both verbs."""
+def test_the_command_line_has_the_methods(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answers(tmp_path, "ul")
     for verb, method, keys in (("extract", "thor", KEYS), ("blocks", "wisdom", {"page", "structure", "blocks"})):
         app([verb, str(tmp_path), "--method", method, "--json"], standalone_mode=False)

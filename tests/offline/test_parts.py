@@ -1,4 +1,4 @@
-"""`--engine`: many WARC files at once, learned on a sample, a part of each table a file; equal on all engines, goes on where it ended."""
+"""`--engine`: many WARC files in parallel, with a model learned from a sample and a table part per file."""
 
 import json
 from functools import partial
@@ -11,12 +11,11 @@ from tests.object_store import s3_server
 from tests.offline.test_block_tables import write_site
 from upwell import api
 from upwell.errors import WrongUsage
-from upwell.model import Request, Response
-from upwell.offline import parts as parts_module
-from upwell.offline.part_engines import ENGINES, PartEngine
-from upwell.store import parquet
-from upwell.store.archive import Archive, files
-from upwell.store.archived_pages import pages_of_file, sections
+from upwell.offline import many_archives as parts_module
+from upwell.offline.many_archives import ENGINES, PartEngine
+from upwell.store.archive import Archive, pages_in_file, sections, warc_files
+from upwell.table import parquet
+from upwell.types import Request, Response
 
 WORDS = ["amber", "birch", "cedar", "dune", "ember", "fjord", "grove", "heath"]
 
@@ -37,7 +36,7 @@ def record_page(n: int) -> str:
 
 
 def archived(folder: Path, pages: list[str], per_file: int = 6) -> Path:
-    """Pages in WARC files of a few each."""
+    """Write pages to WARC files with a few pages each."""
     for start in range(0, len(pages), per_file):
         with Archive(folder / f"part{start // per_file:02}") as archive:
             for number, text in enumerate(pages[start : start + per_file], start):
@@ -59,12 +58,12 @@ def rows(folder: Path, table: str) -> list[dict[str, object]]:
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Thirty answers in five files."""
+    """Write thirty answers to five files."""
     return archived(tmp_path_factory.mktemp("answers") / "archive", [answer(10 * k) for k in range(30)])
 
 
-def test_all_engines_write_the_same(answers: Path, tmp_path: Path) -> None:
-    """One process, several and Ray: the same files, byte for byte, and the records that `extract` finds without parts."""
+def test_all_engines_write_the_same_files(answers: Path, tmp_path: Path) -> None:
+    """Local, processes and Ray write identical bytes, with the records of `extract` without parts."""
     written = {}
     for engine in ENGINES:
         out = tmp_path / engine
@@ -81,8 +80,8 @@ def test_all_engines_write_the_same(answers: Path, tmp_path: Path) -> None:
         assert {name: part.get(name) for name in one} == one
 
 
-def test_what_is_done_is_not_done_again(answers: Path, tmp_path: Path) -> None:
-    """A part that is there stays as it is, one that is missing is made anew, and is as it was; a grown file is read again."""
+def test_finished_parts_are_kept(answers: Path, tmp_path: Path) -> None:
+    """An existing part is not changed; a missing one is written again; a file that has grown is read again."""
     import shutil
 
     place, out = tmp_path / "archive", tmp_path / "out"
@@ -102,18 +101,18 @@ def test_what_is_done_is_not_done_again(answers: Path, tmp_path: Path) -> None:
     assert [part.was_done for part in third] == [False, True, True, True, True]
     assert third[0].rows == {"records": 40}  # the second of the two new pages is a revisit, read where its body lies
     (out / "parts" / lost.name).unlink()
-    with pytest.raises(WrongUsage, match="holds parts of `upwell extract`"):
+    with pytest.raises(WrongUsage, match="contains results of `upwell extract`"):
         list(api.read_in_parts("entities", place, out=out, engine="local"))
 
 
 @pytest.mark.parametrize("engine", ["local", "processes"])
-def test_a_broken_file_is_told_and_the_rest_is_done(engine: PartEngine, answers: Path, tmp_path: Path) -> None:
-    """What can be read of it is kept; mended, it is read again."""
+def test_a_damaged_file_is_reported(engine: PartEngine, answers: Path, tmp_path: Path) -> None:
+    """Its readable pages are kept; once repaired, it is read again."""
     import shutil
 
     place, out = tmp_path / "archive", tmp_path / "out"
     shutil.copytree(answers, place)
-    broken = files(place)[1]
+    broken = warc_files(place)[1]
     whole = broken.read_bytes()
     broken.write_bytes(whole[: len(whole) // 2] + b"\x00" * 400 + whole[len(whole) // 2 :])
     parts = list(api.read_in_parts("extract", place, out=out, engine=engine, workers=2))
@@ -126,7 +125,7 @@ def test_a_broken_file_is_told_and_the_rest_is_done(engine: PartEngine, answers:
 
 
 def test_a_large_file_is_read_in_sections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its parts together have the rows of the whole, with a revisit of a body in another section; what is done is not done again."""
+    """Its parts together have all rows, including a revisit of a body in another section."""
     place = archived(tmp_path / "archive", [*[answer(10 * k) for k in range(60)], answer(0)], per_file=61)
     whole = list(api.read_in_parts("extract", place, out=tmp_path / "whole", engine="local"))
     monkeypatch.setattr(parts_module, "sections", partial(sections, size=4000))
@@ -143,23 +142,23 @@ def test_a_large_file_is_read_in_sections(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_sections_begin_at_responses(answers: Path) -> None:
-    """Wherever a file is cut, its sections have each page once, with its query; three bytes that look like a member are none."""
-    (file,) = files(answers)[:1]
-    whole = list(pages_of_file(file, "f", {}))
+    """Wherever a file is split, its sections contain each page once, with its query; bytes that look like a gzip header are ignored."""
+    (file,) = warc_files(answers)[:1]
+    whole = list(pages_in_file(file, "f", {}))
     for size in (1, 300, 1000, 100_000):
         cut = sections(file, size)
-        assert [page for start, end in cut for page in pages_of_file(file, "f", {}, start, end)] == whole
+        assert [page for start, end in cut for page in pages_in_file(file, "f", {}, start, end)] == whole
         assert len(cut) == (1 if size == 100_000 else len(cut)) <= len(whole) + 1
     assert all(page.query for page in whole)
 
 
-def test_a_text_that_is_no_value_is_not_lost(tmp_path: Path) -> None:
-    """A column of prices and dates by the sample: elsewhere a price that is none stands in `_other`."""
+def test_values_that_do_not_fit_the_type_are_kept(tmp_path: Path) -> None:
+    """A price that cannot be parsed is in `_other`."""
     pages = [answer(10 * k) for k in range(28)]
     model_pages = archived(
         tmp_path / "archive", [*pages[:27], pages[27].replace("$ 272.50", "on request")], per_file=28
     )
-    from upwell.offline import parts
+    from upwell.offline import many_archives as parts
 
     before = parts.SAMPLED_PAGES["extract"]
     parts.SAMPLED_PAGES["extract"] = 20  # sample_evenly takes every second page: not the last
@@ -173,7 +172,7 @@ def test_a_text_that_is_no_value_is_not_lost(tmp_path: Path) -> None:
 
 
 def test_entities_and_blocks(tmp_path: Path) -> None:
-    """Record pages become parts of one table with the same columns; articles and tables of contents become two."""
+    """Record pages become parts of one table; articles and tables of contents become two tables."""
     things = archived(tmp_path / "things", [record_page(n) for n in range(24)])
     list(api.read_in_parts("entities", things, out=tmp_path / "e", engine="processes", workers=2))
     found = rows(tmp_path / "e", "entities")
@@ -188,13 +187,13 @@ def test_entities_and_blocks(tmp_path: Path) -> None:
 
 
 def test_archives_and_parts_in_an_object_store(answers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each process fetches its file and puts its part; the parts are those of a folder."""
+    """Each process downloads its file and uploads its part; the parts are those of a local folder."""
     from upwell.store.remote import RemoteFolder, local_copy
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with s3_server(monkeypatch, "bucket"):
         remote = RemoteFolder("s3://bucket/warc", tmp_path)
-        for file in files(answers):
+        for file in warc_files(answers):
             remote.put(file.relative_to(answers).as_posix(), file)
         parts = list(api.read_in_parts("extract", "s3://bucket/warc", out="s3://bucket/out", workers=2))
         assert sum(part.rows["records"] for part in parts) == 150
@@ -206,12 +205,12 @@ def test_archives_and_parts_in_an_object_store(answers: Path, tmp_path: Path, mo
 
 
 def test_the_command_line(answers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A line a file; options that do not go with parts are refused."""
+    """One line per file; incompatible options are rejected."""
     from upwell.cli import app
 
     with pytest.raises(SystemExit) as end:
         app(["extract", str(answers), "-o", str(tmp_path / "out"), "--engine", "local", "--json"])
     assert end.value.code == 0
     assert [json.loads(line)["pages"] for line in capsys.readouterr().out.splitlines()] == [6] * 5
-    with pytest.raises(WrongUsage, match="--regions does not go with --engine"):
+    with pytest.raises(WrongUsage, match="--regions cannot be combined with --engine"):
         app(["extract", str(answers), "-o", "x", "--engine", "local", "--regions", "2"], standalone_mode=False)

@@ -9,18 +9,19 @@ import pyarrow.parquet as pq
 import pytest
 
 from upwell import api
+from upwell.choose.plan import Plan
 from upwell.errors import UpwellError, WrongUsage
 from upwell.harvest import loop
-from upwell.harvest.plan import Plan
-from upwell.queries import knowledge, logs
-from upwell.queries.logs import Affixes, Cleaning, LogRow, Names
+from upwell.papers import entity as knowledge
+from upwell.papers import entity as logs
+from upwell.papers.entity import Affixes, EntityNames, LogCleaning, LogRow
 
 NAMES = ["new york", "where to", "hyatt", "seattle", "review", "harry potter", "star trek"]
 
 
-def test_mentions_of_the_paper() -> None:
-    """Example 1: two matches of the same greatest length are both kept; three single words too."""
-    names = Names(NAMES)
+def test_mentions_reproduce_example_1() -> None:
+    """Two matches of the same greatest length are both kept; three single words, too."""
+    names = EntityNames(NAMES)
     words = ["where", "to", "stay", "in", "new", "york"]
     assert names.mentions(words) == [(0, 2), (4, 6)]
     assert names.mentions(["hyatt", "seattle", "review"]) == [(0, 1), (1, 2), (2, 3)]
@@ -28,33 +29,33 @@ def test_mentions_of_the_paper() -> None:
 
 
 def test_affixes_are_aggregated_and_stripped() -> None:
-    """What stands around many names is stripped; a suffix with a preposition stays; a query is never stripped away."""
-    names = Names(["ipad", "wii", "iphone"])
+    """Text around many names is stripped; a suffix with a preposition remains; a query never becomes empty."""
+    names = EntityNames(["ipad", "wii", "iphone"])
     queries = [f"price of {n}" for n in ("ipad", "wii", "iphone")] + [f"{n} review" for n in ("ipad", "wii")]
     queries += ["ipad in uk", "wii in uk", "odd wii"]
-    affixes = logs.affixes_of(queries, names)
-    assert logs.clean("price of wii", affixes) == "wii"
-    assert logs.clean("wii review", affixes) == "wii"
-    assert logs.clean("wii in uk", affixes) == "wii in uk"
-    assert logs.clean("odd wii", affixes) == "odd wii"
-    assert logs.clean("review", affixes) == "review"
+    affixes = logs.count_affixes(queries, names)
+    assert logs.clean_query("price of wii", affixes) == "wii"
+    assert logs.clean_query("wii review", affixes) == "wii"
+    assert logs.clean_query("wii in uk", affixes) == "wii in uk"
+    assert logs.clean_query("odd wii", affixes) == "odd wii"
+    assert logs.clean_query("review", affixes) == "review"
 
 
 def test_a_preposition_makes_a_prefix_count_more() -> None:
-    """With room for one affix, the rarer prefix with a preposition wins over the more frequent one without."""
+    """With room for one affix, the rarer prefix with a preposition is chosen."""
     affixes = Affixes(prefixes=Counter({("samsung",): 5, ("map", "of"): 3}))
-    affixes.settle(Cleaning(top=1))
+    affixes.choose(LogCleaning(top=1))
     assert affixes.strip_prefixes == {("map", "of")}
 
 
 def test_navigational_queries_are_left_out_and_duplicates_merged() -> None:
-    """At least 2 pages of the site with 3 clicks each; cleaned queries that become equal are one."""
+    """At least 2 pages of the site with 3 clicks each; equal queries are merged after cleaning."""
     rows = [LogRow("ebay uk", "http://shop.example/", 90)]
     for query in ("ipad", "ipad review", "wii review"):
         rows += [LogRow(query, f"http://www.shop.example/{query}/{i}", 3) for i in range(2)]
     rows += [LogRow("rare", "http://shop.example/1", 2), LogRow("rare", "http://shop.example/2", 9)]
     rows += [LogRow("elsewhere", f"http://other.example/{i}", 5) for i in range(2)]
-    got = logs.generate(rows, Names(["ipad", "wii"]), "shop.example")
+    got = logs.queries_for_site(rows, EntityNames(["ipad", "wii"]), "shop.example")
     assert got == [("ipad", 12), ("wii", 6)]
 
 
@@ -68,35 +69,37 @@ def base() -> knowledge.Knowledge:
 
 
 def test_sites_are_ranked_for_each_type() -> None:
-    """TFIDF penalises names that every site mentions: the flower shop is no travel site (Entity §4.2)."""
+    """TF-IDF penalises names that every site mentions: the flower shop is not a travel site (Entity §4.2)."""
     sites = {
         "flowers.example": Counter({"flowers": 50, "love": 30, "baskets": 20}),
         "travel.example": Counter({"zanesville": 3, "old harbour": 2, "love": 1, "flowers": 1, "baskets": 1}),
         "films.example": Counter({"great film 1": 4, "great film 2": 1, "love": 2, "flowers": 1, "baskets": 1}),
     }
     ranked = knowledge.rank_sites(base(), sites)
-    assert [s for s, _ in ranked[knowledge.Type("place", "city")]] == ["travel.example"]
-    assert [s for s, _ in ranked[knowledge.Type("film", "title")]] == ["films.example"]
+    assert [s for s, _ in ranked[knowledge.EntityType("place", "city")]] == ["travel.example"]
+    assert [s for s, _ in ranked[knowledge.EntityType("film", "title")]] == ["films.example"]
 
 
 def test_types_are_ranked_for_one_site() -> None:
-    """Without other sites: names that say little (one word, several types) weigh little."""
-    found = knowledge.mentions_in(["we show Great Film 7", "great film 9, with love", "flowers", "love"], base().names)
+    """Ambiguous names (one word, several types) have a low weight."""
+    found = knowledge.count_mentions(
+        ["we show Great Film 7", "great film 9, with love", "flowers", "love"], base().names
+    )
     assert found["great film 7"] == 1
     best, _ = knowledge.rank_types(base(), found)[0]
-    assert best == knowledge.Type("film", "title")
+    assert best == knowledge.EntityType("film", "title")
     assert base().skipped == 2
 
 
-def test_the_verb_reads_files_and_says_what_was_odd(tmp_path: Path) -> None:
-    """Snapshot as JSON Lines, log as TSV and Parquet, knowledge as TSV; broken lines are counted and named."""
+def test_input_files_are_read_and_invalid_lines_reported(tmp_path: Path) -> None:
+    """Snapshot as JSON Lines, log as TSV and Parquet, knowledge base as TSV."""
     (tmp_path / "s.jsonl").write_text(
         "".join(json.dumps({"text": f"word{i % 7} other{i % 3}"}) + "\n" for i in range(40)) + "{broken\n"
     )
     warnings: list[str] = []
     found = api.queries(snapshot=tmp_path / "s.jsonl", warn=warnings.append)
     assert {row.query for row in found} <= {f"word{i}" for i in range(7)} | {f"other{i}" for i in range(3)}
-    assert warnings == [f"{tmp_path / 's.jsonl'}: 1 of 41 lines left out"]
+    assert warnings == [f"{tmp_path / 's.jsonl'}: 1 of 41 lines were skipped"]
     lines = ["query\turl\tclicks", "no clicks\thttp://s.example/\tmany", "short line"]
     lines += [f"buy {name}\thttp://s.example/{name}/{i}\t4" for name in ("ipad", "wii") for i in range(2)]
     (tmp_path / "log.tsv").write_text("\n".join(lines))
@@ -115,8 +118,10 @@ def test_the_verb_reads_files_and_says_what_was_odd(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("has_log", [False, True])
-def test_what_the_user_knows_goes_on_the_plan(has_log: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Words, then queries, then the log's; the knowledge base with a log and without, one object for all sites."""
+def test_queries_and_knowledge_are_added_to_the_plan(
+    has_log: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Words, then queries, then the log; the knowledge base is shared by all sites."""
     plans: list[Plan] = []
 
     async def run(_: str, plan: Plan, *__: object, **___: object) -> None:
@@ -143,7 +148,7 @@ def test_what_the_user_knows_goes_on_the_plan(has_log: bool, tmp_path: Path, mon
     ("arguments", "message"),
     [
         ({}, "--snapshot"),
-        ({"snapshot": "none.jsonl"}, "no file"),
+        ({"snapshot": "none.jsonl"}, "neither a file nor a folder"),
         ({"snapshot": "empty.jsonl"}, "no row"),
         ({"snapshot": "binary.jsonl"}, "no row"),
         ({"snapshot": "some.xml"}, "should end in"),
@@ -151,8 +156,8 @@ def test_what_the_user_knows_goes_on_the_plan(has_log: bool, tmp_path: Path, mon
         ({"knowledge_base": "log.tsv"}, "no row"),
     ],
 )
-def test_wrong_files_are_said_to_be_wrong(arguments: dict[str, str], message: str, tmp_path: Path) -> None:
-    """Missing, empty, binary, of another kind: one clear error each."""
+def test_invalid_files_are_rejected(arguments: dict[str, str], message: str, tmp_path: Path) -> None:
+    """Missing, empty, binary, or of another kind."""
     (tmp_path / "empty.jsonl").touch()
     (tmp_path / "binary.jsonl").write_bytes(bytes(range(256)) * 9)
     (tmp_path / "some.xml").touch()

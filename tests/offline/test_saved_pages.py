@@ -1,4 +1,4 @@
-"""Which files at a path are saved pages, and what is known of them."""
+"""The saved pages at a path, and their URLs and queries."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from upwell.offline.saved_pages import SavedPage, pages_at, sample_evenly
 
 
 def test_html_before_json_and_never_our_own_files(tmp_path: Path) -> None:
-    """Names are relative to the folder and in order; `pages.jsonl` says address and query; JSON counts where there is no HTML."""
+    """Names are relative to the folder and in order; `pages.jsonl` has URL and query; JSON files count only without HTML files."""
     for name in ("b.json", "a.json", "summary.json", "source.json"):
         (tmp_path / name).write_text('[{"name": "Lima"}]')
     assert [page.name for page in pages_at(tmp_path)] == ["a.json", "b.json"]
@@ -29,16 +29,16 @@ def test_html_before_json_and_never_our_own_files(tmp_path: Path) -> None:
     )
 
 
-def test_a_file_that_is_named_is_a_page(tmp_path: Path) -> None:
-    """Whatever its name ends in."""
+def test_a_named_file_is_a_page(tmp_path: Path) -> None:
+    """With any extension."""
     (tmp_path / "page").write_text("<p>text")
     (page,) = pages_at(tmp_path / "page")
     assert (page.name, page.tree().text()) == ("page", "text")
 
 
 @pytest.mark.parametrize("line", ["{broken", '{"url": "http://h/"}', "[1]"])
-def test_a_broken_pages_jsonl_is_named(tmp_path: Path, line: str) -> None:
-    """No JSON, no page, no object: the message says which file it is."""
+def test_an_invalid_pages_jsonl_is_reported(tmp_path: Path, line: str) -> None:
+    """The message names the file."""
     (tmp_path / "1.html").touch()
     (tmp_path / "pages.jsonl").write_text(line)
     with pytest.raises(WrongUsage, match=r"pages\.jsonl is not JSON Lines"):
@@ -47,7 +47,7 @@ def test_a_broken_pages_jsonl_is_named(tmp_path: Path, line: str) -> None:
 
 @pytest.mark.parametrize("number", [0, 1, 10, 11, 100, 1001])
 def test_a_sample_is_spread_evenly(number: int) -> None:
-    """Every second, fourth, eighth … page; all where there are few."""
+    """Every second, fourth, eighth … page; all if there are few."""
     pages = [SavedPage(name=str(i), load=bytes) for i in range(number)]
     places = [int(page.name) for page in sample_evenly(iter(pages), 10)]
     step = places[1] if len(places) > 1 else 1

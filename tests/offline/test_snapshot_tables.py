@@ -1,4 +1,4 @@
-"""`upwell queries --snapshot` with tables as harvests write them, through the command line."""
+"""`upwell queries --snapshot` with tables of harvests, on the command line."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from upwell.cli import app
 from upwell.errors import WrongUsage
-from upwell.store import records
+from upwell.table import writers as records
 
 ROWS: list[dict[str, object]] = [
     {"_key": f"k{i}", "_query": "hidden", "title": f"river{i % 5} story", "author": f"writer{i % 3}", "pages": 100 + i}
@@ -33,7 +33,7 @@ def words(*arguments: str | Path) -> set[str]:
 
 @pytest.mark.parametrize("format", records.READABLE)
 def test_every_format_of_a_harvest_is_a_snapshot(format: records.Format, tmp_path: Path) -> None:
-    """The file, its folder and the folder above it give the same: all texts, no numbers, dates, addresses or own columns."""
+    """The file, its folder and the parent folder give the same texts, without numbers, dates, URLs and columns with `_`."""
     site = tmp_path / "books.example"
     site.mkdir()
     table = records.write(ROWS, site, format)
@@ -44,8 +44,8 @@ def test_every_format_of_a_harvest_is_a_snapshot(format: records.Format, tmp_pat
     assert words("--snapshot", table, "--column", "_query") == {"hidden"}
 
 
-def test_text_is_read_where_there_is_one(tmp_path: Path) -> None:
-    """A column `text` is the text, whatever else there is; a .txt file has one a line."""
+def test_a_text_column_is_preferred(tmp_path: Path) -> None:
+    """A .txt file has one text per line."""
     pq.write_table(pa.table({"text": ["lima peru", "quito"], "note": ["aaa", "bbb"]}), tmp_path / "t.parquet")
     assert words("--snapshot", tmp_path / "t.parquet") == {"lima", "peru", "quito"}
     (tmp_path / "t.csv").write_text("\ufefftext,note\nlima peru,aaa\nquito,bbb\n", encoding="utf-8")
@@ -54,8 +54,8 @@ def test_text_is_read_where_there_is_one(tmp_path: Path) -> None:
     assert words("--snapshot", tmp_path / "t.txt") == {"lima", "peru", "quito"}
 
 
-def test_a_missing_column_or_table_is_said(tmp_path: Path) -> None:
-    """With the columns that are there; of folders, what is missing in them."""
+def test_a_missing_column_or_table_is_reported(tmp_path: Path) -> None:
+    """With the columns that exist."""
     table = records.write(ROWS, tmp_path, "parquet")
     (tmp_path / "none").mkdir()
     (tmp_path / "numbers.csv").write_text("a,b\n1,2\n3,4\n")
@@ -65,11 +65,11 @@ def test_a_missing_column_or_table_is_said(tmp_path: Path) -> None:
         (tmp_path / "several" / site).mkdir(parents=True)
         records.write(ROWS, tmp_path / "several" / site, "csv")
     for arguments, message in (
-        ([table, "--column", "titel"], "no column titel; --column takes one of _key, _query, title, author, pages"),
+        ([table, "--column", "titel"], "no column titel; choose with --column from _key, _query, title, author, pages"),
         ([tmp_path / "none"], "not the folder of a finished harvest"),
         ([tmp_path / "several"], "the harvests of 2 sites; name one of"),
-        ([tmp_path / "numbers.csv"], "no column of text; --column takes one of a, b"),
-        ([tmp_path / "broken.parquet"], "is no Parquet file"),
+        ([tmp_path / "numbers.csv"], "no column of text; choose with --column from a, b"),
+        ([tmp_path / "broken.parquet"], "cannot be read as a Parquet file"),
         ([tmp_path / "broken.sqlite"], "cannot be read as a table"),
     ):
         done = asked("--snapshot", *arguments)
@@ -77,8 +77,8 @@ def test_a_missing_column_or_table_is_said(tmp_path: Path) -> None:
         assert message in str(done.exception)
 
 
-def test_distance_linkage_and_delta_are_chosen(tmp_path: Path) -> None:
-    """They reach the method that uses them, and nothing else is taken."""
+def test_distance_linkage_and_delta_can_be_set(tmp_path: Path) -> None:
+    """Invalid values are rejected."""
     texts = [f"aa{i % 4} bb{i % 6} cc{i % 9} dd" for i in range(60)]
     (tmp_path / "t.txt").write_text("\n".join(texts))
     common = ("--snapshot", tmp_path / "t.txt", "--size", "6")
@@ -96,5 +96,5 @@ def test_distance_linkage_and_delta_are_chosen(tmp_path: Path) -> None:
     for option, value in (("--distance", "manhattan"), ("--linkage", "average")):
         done = asked(*common, option, value)
         assert isinstance(done.exception, WrongUsage)
-        assert f"{option} {value}: it is " in str(done.exception)
+        assert f"{option} {value}: must be " in str(done.exception)
     assert asked(*common, "--delta", "2").exit_code == 2

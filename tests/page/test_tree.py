@@ -1,4 +1,4 @@
-"""The columns: their invariants on made pages, and what they say of bad input."""
+"""Columns of a page: invariants on generated pages, charsets, malformed and huge input."""
 
 import gzip
 import pickle
@@ -10,8 +10,7 @@ from benchmarks.quality.naive_tree import differences
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from upwell.page.nesting import MAX_DEPTH
-from upwell.page.tree import read
+from upwell.page.tree import MAX_DEPTH, read
 
 TAGS = [
     "div",
@@ -46,14 +45,14 @@ pages = st.lists(pieces, max_size=40).map("".join)
 @given(pages)
 @settings(max_examples=300, deadline=None)
 def test_columns_equal_a_naive_walk(html: str) -> None:
-    """Every column and every aggregate is what a plain walk over the parser's own tree finds."""
+    """Every column and aggregate equals that of a plain walk over the tree of the parser."""
     assert differences(read(html), html) == []
 
 
 @given(pages)
 @settings(max_examples=200, deadline=None)
 def test_subtrees_nest_and_text_is_a_range(html: str) -> None:
-    """A row's range lies inside its parent's, siblings do not overlap, and the text of children lies in order in the parent's."""
+    """The range of a row is inside that of its parent, siblings do not overlap, and texts of children are in document order."""
     tree = read(html)
     for row in range(len(tree)):
         assert row < tree.end[row] <= len(tree)
@@ -74,15 +73,15 @@ def test_subtrees_nest_and_text_is_a_range(html: str) -> None:
 @given(pages)
 @settings(max_examples=100, deadline=None)
 def test_pickle_gives_the_same_tree(html: str) -> None:
-    """A tree can be sent to a worker and is the same there."""
+    """Trees are sent to worker processes."""
     tree = read(html)
     again = pickle.loads(pickle.dumps(tree))  # noqa: S301 # our own bytes
     assert again.text() == tree.text()
     assert (again.end == tree.end).all()
 
 
-def test_visible_text_reads_as_a_person_would() -> None:
-    """Formatting glues, inline elements part words, blocks part lines, hidden things are not there."""
+def test_elements_divide_the_visible_text() -> None:
+    """Formatting does not divide words, other inline elements divide words, blocks divide lines; hidden elements have no text."""
     page = read(
         "<p>One <b>t</b>wo<span>three</span> <i>four</i> <u>five</u></p><div>six<br>seven</div>"
         "<script>x</script><style>y</style><template>z</template><p hidden>h</p><p style='Display : none'>i</p>"
@@ -91,8 +90,8 @@ def test_visible_text_reads_as_a_person_would() -> None:
     assert page.text() == "One two three four five\nsix\nseven\na\n  b\nl\nm"
 
 
-def test_links_forms_and_data_without_the_parser() -> None:
-    """What other rooms need of a page is in the columns: links with <base>, attributes, JSON scripts, language, title."""
+def test_columns_have_links_attributes_scripts_language_and_title() -> None:
+    """Links are resolved against <base>."""
     page = read(
         "<html lang='de-AT'><head><title> A  b </title><base href='/x/'><script type='application/ld+json'>{\"a\": 1}</script></head>"
         "<a href='y?q=1#f'>l</a><a href='javascript:go()'>j</a><a href='http://[bad'>b</a><a>n</a><input name=q disabled value=''>",
@@ -124,8 +123,10 @@ def test_links_forms_and_data_without_the_parser() -> None:
     ],
     ids=["bom", "utf-16", "header", "header before meta", "meta", "http-equiv", "guess", "lie", "lie utf-8", "few bad bytes", "meta utf-16", "unknown"],
 )  # fmt: skip
-def test_charset_in_the_order_of_the_standard(body: bytes, header: str, text: str, charset: str) -> None:
-    """BOM, header, meta, guess; and a declaration that cannot be true is not believed."""
+def test_the_charset_is_determined_in_the_order_of_the_standard(
+    body: bytes, header: str, text: str, charset: str
+) -> None:
+    """BOM, header, <meta>, guess; an impossible declaration is ignored."""
     page = read(body, headers={"Content-Type": header})
     assert page.text() == text
     assert page.charset == charset
@@ -134,15 +135,14 @@ def test_charset_in_the_order_of_the_standard(body: bytes, header: str, text: st
 @pytest.mark.parametrize(
     "body", [b"", b" ", b"\x00", b"\x00" * 5000, b"<", b"</", b"<!--", b"&", b"\xff\xfe", "\ud800"]
 )
-def test_almost_nothing_is_a_page_without_text(body: bytes | str) -> None:
-    """Nothing, and next to nothing, gives a tree."""
+def test_almost_empty_input_gives_a_tree(body: bytes | str) -> None:
     page = read(body)
     assert len(page) >= 3
     assert page.path(0) == "/html[1]"
 
 
-def test_binary_data_is_said_to_be_no_page() -> None:
-    """Images, archives and the like give an empty tree that says so."""
+def test_binary_data_gives_an_empty_tree_with_a_problem() -> None:
+    """Such as images and archives."""
     for body in (
         gzip.compress(b"<p>hello</p>" * 50),
         b"%PDF-1.7\n...",
@@ -154,14 +154,14 @@ def test_binary_data_is_said_to_be_no_page() -> None:
         assert page.text() == ""
 
 
-def test_nul_bytes_do_no_harm() -> None:
-    """NUL inside text and tags is passed over as the standard says."""
+def test_nul_bytes_are_ignored() -> None:
+    """As the HTML standard requires."""
     assert read(b"<p>a\x00b</p>\x00<p>c").text() == "ab\nc"
 
 
 @pytest.mark.parametrize("tag", ["div", "b", "table", "li", "span", "ul><li"])
 def test_deep_nesting_is_bounded(tag: str) -> None:
-    """100,000 nested tags: nested no deeper than a browser would, said so, and nothing else lost."""
+    """100,000 nested tags are nested no deeper than in a browser, are reported, and lose no text."""
     page = read(f"<p>before</p>{f'<{tag}>' * 100_000}inside")
     assert page.text().split() == ["before", "inside"]
     assert int(page.depth.max()) <= 4 * MAX_DEPTH + 10 or tag == "li"
@@ -169,15 +169,15 @@ def test_deep_nesting_is_bounded(tag: str) -> None:
     assert page.row_at(page.path(len(page) - 1)) == len(page) - 1
 
 
-def test_many_unclosed_siblings_are_no_depth() -> None:
-    """A long old page of unclosed <li> and <p> is left as it is."""
+def test_unclosed_siblings_are_not_nested() -> None:
+    """A long old page of unclosed <li> and <p> is not changed."""
     page = read("<ul>" + "<li>x<p>y" * 20_000)
     assert page.problems == ()
     assert len(page.rows("li")) == 20_000
 
 
-def test_formatting_bomb_stays_small() -> None:
-    """Unclosed formatting elements are opened again in each block: bounded, or the page would grow with its square."""
+def test_reopened_formatting_elements_are_bounded() -> None:
+    """Unclosed formatting elements are reopened in each block; without a bound the tree would grow quadratically."""
     page = read("".join(f"<p><font a={i}>x" for i in range(20_000)))
     assert len(page) < 1_500_000
     assert len(page.rows("p")) == 20_000
@@ -206,13 +206,12 @@ def _cpu(html: bytes) -> float:
     ],
 )
 def test_time_is_linear_in_size(piece: bytes) -> None:
-    """Eight times the page takes about eight times the time, not sixty-four; the factor leaves room for a noisy machine."""
+    """A page eight times as large takes about eight times as long; the factor allows for a busy machine."""
     small = 400_000 // len(piece)
     assert _cpu(piece * small * 8) < 30 * max(_cpu(piece * small), 0.005)
 
 
-def test_a_page_of_50_mb() -> None:
-    """A huge page is read whole."""
+def test_a_page_of_50_mb_is_read_completely() -> None:
     piece = b"<div class=r><a href='/x'>some words of a record</a> and more of it, again and again</div>\n"
     page = read(piece * (50_000_000 // len(piece)))
     assert len(page.rows("a")) == 50_000_000 // len(piece)
@@ -229,6 +228,6 @@ def test_a_page_of_50_mb() -> None:
         ("<p>two <span>words</span> here", "two words here"),
     ],
 )
-def test_a_span_inside_a_word_does_not_part_it(html: str, text: str) -> None:
-    """Marks of a search engine are often spans; badges and names beside each other are spans, too."""
+def test_a_span_inside_a_word_does_not_divide_it(html: str, text: str) -> None:
+    """Search engines highlight with <span>; adjacent badges and names are also spans, but separate words."""
     assert read(html).text() == text

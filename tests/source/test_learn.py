@@ -1,8 +1,9 @@
-"""Records on one page alone, in the shapes that answers have, and the model that is learned from several answers."""
+"""Reading single pages of many shapes, and learning a source model from several answers."""
 
 import pytest
 
-from tests.extract.shapes import FRAME, SHAPES, WORDS, page, things
+from tests.records.shapes import FRAME, SHAPES, WORDS, page, things
+from upwell.answers.answer import Answer
 from upwell.page.tree import TagTree, read
 from upwell.source.apply import apply, check
 from upwell.source.learn import learn_source
@@ -10,8 +11,8 @@ from upwell.source.model import SourceModel
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_one_page_alone(shape: str) -> None:
-    """Every record whole and by itself, the navigation and the footer left out, whatever the markup."""
+def test_records_of_a_single_page(shape: str) -> None:
+    """Each record is complete and separate, without navigation and footer, for every markup."""
     tree = page(shape, things())
     texts = [record.text for record in apply(learn_source([tree]), tree).records]
     assert texts == [f"{title} {text}" for _, title, text in things()]
@@ -25,7 +26,7 @@ def test_lines_of_a_preformatted_list() -> None:
 
 
 def test_an_empty_answer_has_no_records() -> None:
-    """What answers to nonsense have too is never a record."""
+    """Texts that answers to nonsense queries contain are never records."""
     empty = read(FRAME.format("<p>Nothing found."), url="http://h/s?q=x")
     model = learn_source([page("list", things(first)) for first in (0, 4, 8)], [empty])
     assert apply(model, empty).kind == "none"
@@ -34,13 +35,16 @@ def test_an_empty_answer_has_no_records() -> None:
     assert not learn_source([empty, empty, empty]).leader
 
 
-def test_a_match_in_a_form_that_no_rule_knows() -> None:
-    """Links where empty answers have nothing are the matches of an answer that does not say what empty ones say."""
+def test_matches_without_a_rule_are_read_by_their_links() -> None:
+    """Links at places where empty answers have nothing are matches, unless the answer shows the empty message."""
     nothing = [
         read(FRAME.format("<p class=note>Nothing found."), url=f"http://h/s?q={word}") for word in ("xqv", "vqx")
     ]
     answers = [page("list", things(first)) for first in (0, 3, 6)]
-    model = learn_source(answers, nothing, queries=["report"] * 3, background_queries=["xqv", "vqx"])
+    model = learn_source(
+        [Answer(tree, "report") for tree in answers],
+        [Answer(tree, word) for tree, word in zip(nothing, ("xqv", "vqx"), strict=True)],
+    )
     one = read(
         FRAME.format('<p class=note>Just one:<div class=hit><a href="/item/7">Amber report</a></div>'), url="http://h/s"
     )
@@ -49,8 +53,8 @@ def test_a_match_in_a_form_that_no_rule_knows() -> None:
     assert apply(model, nothing[0], query="xqv").kind == "none"
 
 
-def test_a_first_match_beside_the_area_of_the_rest() -> None:
-    """A sibling of the list with the look of its records is a record."""
+def test_a_first_match_outside_the_list_is_a_record() -> None:
+    """A sibling of the list with the same structure as its records is a record."""
 
     def answer(first: int) -> TagTree:
         items = [
@@ -64,8 +68,8 @@ def test_a_first_match_beside_the_area_of_the_rest() -> None:
     assert texts == [[f"{title} {text}" for _, title, text in things(first)] for first in (0, 3, 6)]
 
 
-def test_it_checks_itself() -> None:
-    """The page's own count and the query's words are compared with what was read; both may be unknown."""
+def test_a_reading_has_checks() -> None:
+    """The count stated by the page and the words of the query are compared with the reading; both may be unknown."""
     around, one = SHAPES["list"]
     tree = read(FRAME.format("Results 1 - 6 of 80" + around.format("".join(one.format(*thing) for thing in things()))))
     reading = apply(learn_source([tree]), tree)
@@ -75,7 +79,7 @@ def test_it_checks_itself() -> None:
 
 
 def test_answers_of_two_templates_have_a_rule_each() -> None:
-    """A source whose answers differ in their markup is read by more than one rule."""
+    """A source whose answers differ in markup is read with several rules."""
     first, second = [page("list", things(k)) for k in (0, 3)], [page("divs", things(k)) for k in (6, 9)]
     model = learn_source([*first, *second])
     assert len(model.rules) == 2
@@ -84,15 +88,14 @@ def test_answers_of_two_templates_have_a_rule_each() -> None:
         assert [record.text for record in found] == [f"{title} {text}" for _, title, text in things(2, 5)]
 
 
-def test_answers_with_the_same_matches_are_no_frame() -> None:
-    """Two of three answers that show the same list: it is still an answer."""
+def test_matches_repeated_in_several_answers_are_not_frame() -> None:
+    """Two of three answers contain the same list, which is still read."""
     pages = [page("divs", things(0)), page("divs", things(0)), page("divs", things(6))]
     model = learn_source(pages)
     assert [len(apply(model, tree).records) for tree in pages] == [6, 6, 6]
 
 
-def test_what_a_match_says_twice_is_said_once() -> None:
-    """Texts for small and large screens are one text."""
+def test_texts_for_several_screen_sizes_are_read_once() -> None:
     hits = "".join(f"<li><a href={a}>{t}</a><p class=s>{x}</p><p class=l>{x}</p>" for a, t, x in things())
     tree = read(FRAME.format(f"<ol>{hits}</ol>"))
     assert [r.text for r in apply(learn_source([tree]), tree).records] == [
@@ -103,8 +106,8 @@ def test_what_a_match_says_twice_is_said_once() -> None:
 @pytest.mark.parametrize(
     "html", ["", "x", "<table><tr><td><b>a<table></td>", "<li>" * 500, "<a href=//[>b</a>" * 4, "\0<ul><li>\0"]
 )
-def test_odd_pages_alone_and_among_others(html: str) -> None:
-    """Whatever the markup, learning and reading end with a result."""
+def test_unusual_pages_do_not_raise(html: str) -> None:
+    """Learning and reading return a result for any markup."""
     good = [page("list", things(first)) for first in (0, 4, 8)]
     model = learn_source([*good, read(html)])
     assert [len(apply(model, tree).records) for tree in good] == [6, 6, 6]
@@ -113,8 +116,8 @@ def test_odd_pages_alone_and_among_others(html: str) -> None:
     assert not learn_source([]).leader
 
 
-def test_what_can_be_chosen_is_no_match() -> None:
-    """A box to sort by stands only on answers that have records, is longer than a short list of them, and as regular as a list can be."""
+def test_the_options_of_a_select_are_not_records() -> None:
+    """A select for the sort order occurs only on answers with records, and may be longer than their list."""
     box = "".join(
         f"<option value={text}>{text}"
         for text in ["nothing", "activity", "actor", "creation", "creator", "files", "keyword"]
@@ -134,14 +137,14 @@ def test_what_can_be_chosen_is_no_match() -> None:
         "horn": 1,
         **dict.fromkeys(["the", "of", "and", "to", "in", "for", "on", "with", "at", "by"], 0),
     }
-    model = learn_source([answer(word, n) for word, n in counts.items()], [answer("xqzx", 0)], queries=list(counts))
+    model = learn_source([Answer(answer(word, n), word) for word, n in counts.items()], [answer("xqzx", 0)])
     found = [record.text for word, n in counts.items() for record in apply(model, answer(word, n)).records]
     assert len(found) >= 5
     assert all("bug no" in text for text in found)
 
 
-def test_headings_of_a_table_are_no_records() -> None:
-    """Names of columns and of groups of rows: in a short answer nothing else tells them from records."""
+def test_table_headings_are_not_records() -> None:
+    """Names of columns and of groups of rows, which are hard to distinguish in a short answer."""
 
     def answer(word: str, n: int) -> TagTree:
         group = "<tr><th class=group colspan=4>{}</tr>"
@@ -163,25 +166,25 @@ def test_headings_of_a_table_are_no_records() -> None:
         "all": 50,
         **dict.fromkeys(["the", "of", "and", "to", "in", "for", "on"], 0),
     }
-    model = learn_source([answer(word, n) for word, n in counts.items()], [answer("xqzx", 0)], queries=list(counts))
+    model = learn_source([Answer(answer(word, n), word) for word, n in counts.items()], [answer("xqzx", 0)])
     assert {word: len(apply(model, answer(word, n)).records) for word, n in counts.items()} == counts
 
 
-def test_what_the_pager_adds_does_not_tell_matches_apart() -> None:
-    """On later pages the addresses of records have an argument of the pager: they are the records of the first page all the same."""
+def test_pager_arguments_are_not_part_of_the_key() -> None:
+    """On later pages the URLs of records have an argument of the pager."""
 
     def answer(word: str, n: int, more: str = "") -> TagTree:
         rows = "".join(f"<li><a href='/rev/{word}{i}{more}'>{word} change no {i}</a> by someone" for i in range(n))
         pager = f"<a href='/log?rev={word}&count={2 * n}' rel=next>more</a>"
         return read(f"<body><h2>Log</h2><ul>{rows}</ul>{pager}</body>", url=f"http://h/log{more or '?'}&rev={word}")
 
-    model = learn_source([answer(word, 10) for word in WORDS[:5]], queries=WORDS[:5])
+    model = learn_source([Answer(answer(word, 10), word) for word in WORDS[:5]])
     first, second = (apply(model, page).records for page in (answer("tide", 10), answer("tide", 20, "?count=20")))
     assert [record.key for record in second[:10]] == [record.key for record in first]
 
 
-def test_a_menu_of_the_whole_site_on_every_page_does_not_hide_ten_records() -> None:
-    """The records are a hundredth of the page's text; what differs between answers is where they are looked for."""
+def test_a_large_menu_does_not_hide_ten_records() -> None:
+    """The records are a hundredth of the text; they are found where answers differ."""
     menu = "".join(f"<li><a href=/thing/{i}>A thing of the catalogue, number {i}</a>" for i in range(2000))
     frame = f"<nav><ul>{menu}</ul></nav><div><p>Search</p><form><input name=q></form>{{}}<p>About this site</div>"
     answers = [
@@ -200,7 +203,7 @@ def test_a_menu_of_the_whole_site_on_every_page_does_not_hide_ten_records() -> N
     ids=["headings between records", "a list for each group"],
 )
 def test_the_heading_of_a_group_is_a_field_of_its_records(group: str) -> None:
-    """A heading between records belongs to those after it, never to the one before it."""
+    """A heading between records belongs to the records after it."""
 
     def answer(word: str) -> TagTree:
         groups = ""

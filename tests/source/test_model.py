@@ -1,31 +1,32 @@
-"""The source model as `source.json`."""
+"""Saving the source model as `source.json`, and loading it."""
 
 import json
 
 import pytest
 
-from tests.extract.shapes import SHAPES, page, things
+from tests.records.shapes import SHAPES, page, things
 from upwell.errors import WrongUsage
 from upwell.source.apply import apply
 from upwell.source.learn import learn_source
-from upwell.source.model import VERSION, load, load_all
+from upwell.source.model import VERSION, interface_entry, load, load_all
+from upwell.types import FormInterface, interface_of
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_model_goes_through_json_and_reads_later_answers(shape: str) -> None:
-    """Learned from three answers, saved, loaded: a fourth answer and one with a single record are read the same way."""
+def test_a_saved_model_reads_later_answers(shape: str) -> None:
+    """A loaded model reads a further answer, and an answer with a single record."""
     model = learn_source([page(shape, things(first)) for first in (0, 4, 8)])
     again = load(model.to_json())
     assert again == model
     assert len(model.to_json()) < 5000
-    for found in (things(2, 5), things(6, 1)):
-        reading = apply(again, page(shape, found))
-        assert [record.text for record in reading.records] == [f"{title} {text}" for _, title, text in found]
+    for shown in (things(2, 5), things(6, 1)):
+        reading = apply(again, page(shape, shown))
+        assert [record.text for record in reading.records] == [f"{title} {text}" for _, title, text in shown]
         assert reading.kind == "multi"
 
 
-def test_files_that_are_no_model_are_refused() -> None:
-    """The message says what to do: another version, no source, several sources where one is wanted, a part that is missing."""
+def test_invalid_files_are_rejected() -> None:
+    """The message names the remedy: other versions, no source, several sources, missing keys."""
     for text in (
         "[]",
         "no json",
@@ -33,12 +34,25 @@ def test_files_that_are_no_model_are_refused() -> None:
         json.dumps({"version": VERSION}),
         json.dumps([{"version": VERSION, "rules": 3}]),
     ):
-        with pytest.raises(WrongUsage, match="learn the source again"):
+        with pytest.raises(WrongUsage):
             load(text)
-    with pytest.raises(WrongUsage, match=f"version 1, this Upwell reads {VERSION}; learn the source again"):
+    with pytest.raises(WrongUsage, match=f"version 1.*{VERSION}"):
         load(json.dumps({"version": 1}))
     model = learn_source([page("list", things())])
     two = f"[{model.to_json()}, {model.to_json()}]"
     assert load_all(two) == (model, model)
     with pytest.raises(WrongUsage, match="2 sources"):
         load(two)
+
+
+def test_the_search_interface_is_read_under_its_old_key() -> None:
+    """Files of Upwell 0.2 call the search interface `template`."""
+    interface = FormInterface(method="GET", url="http://x/find", query_field="q", fields=(("q", ""),))
+    model = json.loads(learn_source([page("list", things())]).to_json())
+    for key in ("search_interface", "template"):
+        saved = json.loads(json.dumps({**model, key: interface.as_dict()}))
+        entry = interface_entry(saved)
+        assert entry is not None
+        assert interface_of(entry) == interface
+        assert load(json.dumps(saved)).leader
+    assert interface_entry(model) is None

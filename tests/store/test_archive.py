@@ -1,4 +1,4 @@
-"""The archive as warcio reads it: every exchange in order, each body once, and no torn record after a kill."""
+"""The archive as read by warcio: every exchange in order, each body once, and no incomplete record after a kill."""
 
 import asyncio
 from pathlib import Path
@@ -10,10 +10,11 @@ from upwell import api
 from upwell.demo import Running, Switches, serve
 from upwell.errors import WrongUsage
 from upwell.harvest.loop import Plan
-from upwell.model import Request, Response
 from upwell.net.fetch import Fetcher, Manners
-from upwell.store import archive, archived_pages
+from upwell.store import archive
+from upwell.store import archive as archived_pages
 from upwell.store.archive import Archive
+from upwell.types import Request, Response
 
 
 def answer(body: bytes, url: str = "http://x/find?q=a", query: str = "a") -> Response:
@@ -23,9 +24,9 @@ def answer(body: bytes, url: str = "http://x/find?q=a", query: str = "a") -> Res
 
 
 def records(folder: Path) -> list[tuple[str, str, dict[str, str], bytes]]:
-    """Type, target, all WARC headers and content of every record, as warcio sees them."""
+    """Return type, target, all WARC headers and content of every record, as read by warcio."""
     entries = []
-    for path in archive.files(folder):
+    for path in archive.warc_files(folder):
         with path.open("rb") as file:
             for record in ArchiveIterator(file):
                 headers = dict(record.rec_headers.headers)
@@ -35,7 +36,7 @@ def records(folder: Path) -> list[tuple[str, str, dict[str, str], bytes]]:
 
 
 def test_each_exchange_is_request_response_and_query(tmp_path: Path) -> None:
-    """WARC 1.1 with the decoded body, the headers that were sent, and the query."""
+    """WARC 1.1 with the decoded body, the request headers and the query."""
     with Archive(tmp_path) as writer:
         writer.write(answer(b"<p>first"), [("Host", "x"), ("User-Agent", "Upwell")])
     entries = records(tmp_path)
@@ -43,7 +44,7 @@ def test_each_exchange_is_request_response_and_query(tmp_path: Path) -> None:
     assert entries[1][3] == b"<p>first"
     assert entries[3][3] == b"query: a\r\n"
     assert entries[2][2]["WARC-Concurrent-To"] == entries[1][2]["WARC-Record-ID"] == entries[3][2]["WARC-Refers-To"]
-    with archive.files(tmp_path)[0].open("rb") as file:
+    with archive.warc_files(tmp_path)[0].open("rb") as file:
         response, request = [r for r in ArchiveIterator(file) if r.rec_type in ("response", "request")]
     assert response.rec_headers.protocol == "WARC/1.1"
     assert response.http_headers.get_header("X-Archive-Orig-Content-Encoding") == "gzip"
@@ -53,7 +54,7 @@ def test_each_exchange_is_request_response_and_query(tmp_path: Path) -> None:
 
 
 def test_equal_bodies_are_archived_once_even_after_reopening(tmp_path: Path) -> None:
-    """A second equal body becomes a revisit that refers to the first, in this process and the next; the reader gives the body for both."""
+    """A second equal body becomes a revisit record that refers to the first, in this process and the next; the reader returns the body for both."""
     for url in ("http://x/1", "http://x/2", "http://x/3"):
         with Archive(tmp_path) as writer:
             writer.write(answer(b"<p>same", url, url[-1]), [])
@@ -61,7 +62,7 @@ def test_equal_bodies_are_archived_once_even_after_reopening(tmp_path: Path) -> 
     assert [kind for kind, *_ in entries] == ["response", "revisit", "revisit"]
     assert {entry[2]["WARC-Refers-To"] for entry in entries[1:]} == {entries[0][2]["WARC-Record-ID"]}
     assert entries[2][2]["WARC-Refers-To-Target-URI"] == "http://x/1"
-    saved = list(archived_pages.pages(tmp_path))
+    saved = list(archived_pages.archived_pages(tmp_path))
     assert [(page.url, page.query, page.body) for page in saved] == [
         ("http://x/1", "1", b"<p>same"),
         ("http://x/2", "2", b"<p>same"),
@@ -74,16 +75,16 @@ def test_files_are_rotated_by_size(tmp_path: Path) -> None:
     with Archive(tmp_path, max_bytes=2000) as writer:
         for i in range(20):
             writer.write(answer(f"<p>{i}".encode(), f"http://x/{i}"), [])
-    assert len(archive.files(tmp_path)) > 2
-    assert [page.url for page in archived_pages.pages(tmp_path)] == [f"http://x/{i}" for i in range(20)]
+    assert len(archive.warc_files(tmp_path)) > 2
+    assert [page.url for page in archived_pages.archived_pages(tmp_path)] == [f"http://x/{i}" for i in range(20)]
 
 
-def test_a_torn_last_record_is_cut_off(tmp_path: Path) -> None:
-    """Whichever byte a killed process stopped at, only the torn record is lost when the folder is opened, and new records follow."""
+def test_an_incomplete_last_record_is_removed(tmp_path: Path) -> None:
+    """Wherever a killed process stopped, only the incomplete record is lost when the folder is opened, and new records follow."""
     with Archive(tmp_path / "whole") as writer:
         for i in range(3):
             writer.write(answer(f"<p>page {i}".encode(), f"http://x/{i}"), [])
-    (file,) = archive.files(tmp_path / "whole")
+    (file,) = archive.warc_files(tmp_path / "whole")
     whole = file.read_bytes()
     for cut in range(1, 1200, 37):
         folder = tmp_path / str(cut)
@@ -91,13 +92,13 @@ def test_a_torn_last_record_is_cut_off(tmp_path: Path) -> None:
         (folder / file.name).write_bytes(whole[:-cut])
         with Archive(folder) as writer:
             writer.write(answer(b"<p>after", "http://x/after"), [])
-        urls = [page.url for page in archived_pages.pages(folder)]
+        urls = [page.url for page in archived_pages.archived_pages(folder)]
         assert urls == [f"http://x/{i}" for i in range(len(urls) - 1)] + ["http://x/after"]
         assert len(records(folder)) >= 3
 
 
 def test_the_fetcher_archives_redirects_and_robots_before_the_answer_is_used(tmp_path: Path, demo: Running) -> None:
-    """Every exchange is there under its own address."""
+    """Every exchange is archived under its own URL."""
 
     async def run() -> None:
         with Archive(tmp_path) as writer:
@@ -111,8 +112,8 @@ def test_the_fetcher_archives_redirects_and_robots_before_the_answer_is_used(tmp
 
 
 def test_records_can_be_extracted_from_the_archive_of_a_harvest(tmp_path: Path) -> None:
-    """The archive has every exchange of the harvest, and `extract` finds its answers there."""
-    with serve(Switches(limit=60)) as site:
+    """The archive contains every exchange of the harvest, and `extract` reads its answers."""
+    with serve(Switches(result_cap=60)) as site:
         result = api.harvest(site.url, out=tmp_path, plan=Plan(budget=60), manners=Manners(rate=0))
         sent = len(site.received)
     folder = result.folder / "archive"
@@ -123,6 +124,6 @@ def test_records_can_be_extracted_from_the_archive_of_a_harvest(tmp_path: Path) 
 
 
 def test_a_folder_without_pages_is_wrong_usage(tmp_path: Path) -> None:
-    """Neither HTML nor WARC: the message says what is expected."""
+    """The message says that HTML or WARC files are expected."""
     with pytest.raises(WrongUsage, match="WARC"):
         list(api.extract(tmp_path))

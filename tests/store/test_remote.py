@@ -1,10 +1,11 @@
-"""Folders at addresses: what is sent, fetched and refused, over fsspec's memory and local files and over a real S3 server."""
+"""Folders at URLs: what is uploaded, downloaded and refused, with fsspec's memory and local files and with a real S3 server."""
 
 import json
 import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,13 +13,13 @@ import pytest
 
 from tests.object_store import s3_server
 from upwell.errors import CannotKeep, InUse, MissingExtra, UpwellError, WrongUsage
-from upwell.harvest.keep_remote import copy_open_database
-from upwell.store.remote import RemoteFolder, is_remote, local_copy, output, shown, working_folder
+from upwell.harvest.harvest_folder import copy_open_database
+from upwell.store.remote import RemoteFolder, is_remote, local_copy, open_output, without_credentials, working_folder
 
 
 @pytest.fixture(params=["memory", "local", "s3"])
 def address(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """An empty folder at an address of each kind."""
+    """Return an empty folder at a URL of each kind."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     if request.param == "memory":
         yield f"memory://{tmp_path.name}/place"
@@ -36,8 +37,8 @@ def written(folder: Path, **files: str) -> None:
         path.write_text(text)
 
 
-def test_what_changed_is_sent_and_fetched(address: str, tmp_path: Path) -> None:
-    """Another machine gets the newest files, those that were taken away go, and what did not change is not sent again."""
+def test_only_changed_files_are_uploaded_and_downloaded(address: str, tmp_path: Path) -> None:
+    """Another machine gets the newest files, deleted files disappear, and unchanged files are not uploaded again."""
     one, other = RemoteFolder(address, tmp_path / "one"), RemoteFolder(address, tmp_path / "other")
     written(one.folder, site__records_dot_csv="a", site__archive__x_dot_warc="w")
     one.send("site")
@@ -58,15 +59,15 @@ def test_what_changed_is_sent_and_fetched(address: str, tmp_path: Path) -> None:
     assert not (other.folder / "site/archive/x.warc").exists()
 
 
-def test_one_machine_at_a_time(address: str, tmp_path: Path) -> None:
-    """A lease keeps a second machine out; when it is given back, or has run out, the other goes on from what was sent."""
+def test_a_lease_admits_one_machine_at_a_time(address: str, tmp_path: Path) -> None:
+    """When the lease is released or has expired, the other machine continues from the uploaded files."""
     one, other = RemoteFolder(address, tmp_path / "one"), RemoteFolder(address, tmp_path / "other")
     one.claim("site")
     written(one.folder, site__records_dot_csv="first")
     one.send("site")
-    with pytest.raises(CannotKeep, match="is harvested by"):
+    with pytest.raises(CannotKeep, match="is being harvested by"):
         other.claim("site")
-    one.claim("site")  # the same working copy, after a kill: nothing is fetched
+    one.claim("site")  # the same working copy, after a kill: nothing is downloaded
     assert (one.folder / "site/records.csv").read_text() == "first"
     written(one.folder, site__unsent_dot_csv="lost with the machine")
     one.renew("site", 0)
@@ -78,13 +79,13 @@ def test_one_machine_at_a_time(address: str, tmp_path: Path) -> None:
     one.claim("site")
     assert (one.folder / "site/records.csv").read_text() == "second, by the other"
     assert not (one.folder / "site/unsent.csv").exists()
-    shutil.rmtree(one.folder / "site")  # somebody tidied the cache
+    shutil.rmtree(one.folder / "site")  # the cache was deleted
     one.claim("site")
     assert (one.folder / "site/records.csv").read_text() == "second, by the other"
 
 
-def test_only_one_machine_takes_over_a_lease(address: str, tmp_path: Path) -> None:
-    """Six that see at the same moment that a lease has run out: one has it; a machine that has lost it puts nothing more."""
+def test_only_one_machine_takes_over_an_expired_lease(address: str, tmp_path: Path) -> None:
+    """Of six machines that see the expired lease at the same moment, one gets it; a machine that has lost its lease uploads nothing more."""
     dead = RemoteFolder(address, tmp_path / "dead")
     dead.claim("site")
     dead.renew("site", -1)
@@ -107,15 +108,15 @@ def test_only_one_machine_takes_over_a_lease(address: str, tmp_path: Path) -> No
     winners[0].renew("site")
     with pytest.raises(InUse, match="has taken it over"):
         dead.renew("site")
-    with pytest.raises(InUse, match="is harvested by"):
+    with pytest.raises(InUse, match="is being harvested by"):
         dead.claim("site")
 
 
-def test_results_are_put_where_they_belong(address: str) -> None:
-    """A file or a folder that a verb writes lies at the address in the end, and can be read from there."""
-    with output(f"{address}/tables/cities.csv") as path:
+def test_output_of_a_verb_is_uploaded_to_its_url(address: str) -> None:
+    """A file or folder that a verb writes is at the URL in the end, and can be read from there."""
+    with open_output(f"{address}/tables/cities.csv") as path:
         path.write_text("name\nLima\n")
-    with output(f"{address}/folder") as folder:
+    with open_output(f"{address}/folder") as folder:
         written(folder, report_dot_html="<p>")
     assert local_copy(f"{address}/tables/cities.csv").read_text() == "name\nLima\n"
     assert (local_copy(f"{address}/folder") / "report.html").read_text() == "<p>"
@@ -124,7 +125,7 @@ def test_results_are_put_where_they_belong(address: str) -> None:
 
 
 def test_errors_name_the_cause_and_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A missing bucket, wrong or missing credentials, nobody there, an unknown kind and a missing part: one line each."""
+    """A missing bucket, wrong or missing credentials, no server, an unknown scheme and a missing extra: one line each."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     with s3_server(monkeypatch, "bucket"):
@@ -153,17 +154,19 @@ def test_errors_name_the_cause_and_no_secret(tmp_path: Path, monkeypatch: pytest
         assert "\n" not in str(error.value)
 
 
-def test_paths_and_sites_are_no_addresses() -> None:
-    """Only what fsspec opens is an address; passwords are not part of what is shown, nor of the working folder's name."""
+def test_paths_and_sites_are_not_remote_urls() -> None:
+    """Only what fsspec opens is remote; passwords are neither shown nor part of the name of the working copy."""
     assert not is_remote("harvest/example.org")
     assert not is_remote(Path("s3://x"))
     assert not is_remote("https://example.org")
     assert is_remote("simplecache::s3://bucket/x")
-    assert "secret" not in shown("sftp://me:secret@host/x") + str(working_folder("sftp://me:secret@host/x"))
+    assert "secret" not in without_credentials("sftp://me:secret@host/x") + str(
+        working_folder("sftp://me:secret@host/x")
+    )
 
 
-def test_a_state_in_use_is_copied_whole(tmp_path: Path) -> None:
-    """While another thread writes and its log is moved into the file again and again, every copy opens and has whole transactions."""
+def test_a_copy_of_a_state_in_use_is_consistent(tmp_path: Path) -> None:
+    """While another thread writes and checkpoints its log, every copy opens and contains whole transactions."""
     path = tmp_path / "state.sqlite"
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     db.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -204,7 +207,7 @@ def test_a_state_in_use_is_copied_whole(tmp_path: Path) -> None:
 
 
 def test_names_from_a_store_cannot_leave_the_folder(tmp_path: Path) -> None:
-    """A file at the address whose name leads up is not fetched."""
+    """A remote file whose name contains `..` is not downloaded."""
     import fsspec
 
     files = fsspec.filesystem("memory")
@@ -214,3 +217,13 @@ def test_names_from_a_store_cannot_leave_the_folder(tmp_path: Path) -> None:
     remote = RemoteFolder(f"memory://{tmp_path.name}/up", tmp_path / "deep/copy")
     assert all(".." not in name for name in remote.names())
     assert json.dumps(remote.names()) == "{}"
+
+
+def test_threads_that_start_together_share_one_working_copy(tmp_path: Path) -> None:
+    """The identifier of a working copy is created atomically: nobody reads an empty one, by which its lease would seem lost."""
+    for attempt in range(30):
+        folders = [RemoteFolder(f"file://{tmp_path}/there", tmp_path / f"copy-{attempt}") for _ in range(8)]
+        with ThreadPoolExecutor(8) as pool:
+            holders = set(pool.map(RemoteFolder._holder, folders))
+        assert len(holders) == 1
+        assert "" not in holders

@@ -1,14 +1,13 @@
-"""A knowledge base and a log in one file, which says the same as both in memory, here and in other processes."""
+"""A knowledge base and a query log in one file give the same results as both in memory, here and in other processes."""
 
 import pickle
 from collections import Counter
 from pathlib import Path
 
-from upwell.page.terms import tokens
-from upwell.queries.entity_questions import EntityQuestions
-from upwell.queries.knowledge import Knowledge, mentions_in, rank_types
-from upwell.queries.logs import LogRow, generate
-from upwell.store.shared_queries import open_shared, prepare
+from upwell.choose.proposers import KnowledgeNames
+from upwell.page.tokens import tokens
+from upwell.papers.entity import Knowledge, LogRow, count_mentions, queries_for_site, rank_types
+from upwell.store.shared_queries import open_shared_queries, write_shared_queries
 
 NAMES = [
     *(("book", "author", f"{first} {last}") for first in ("anna", "boris") for last in ("lima", "quito", "oslo")),
@@ -24,24 +23,24 @@ LOG = [
 ]
 
 
-def test_the_file_says_what_memory_says(tmp_path: Path) -> None:
-    """Mentions, types of a site, names to ask in their order, and the log's queries of each host; also after pickling."""
+def test_the_file_gives_the_same_results_as_memory(tmp_path: Path) -> None:
+    """Mentions, types of a site, names to ask in order, and the queries of each host; also after pickling."""
     base = Knowledge.of_rows(NAMES)
     file = tmp_path / "shared.sqlite"
-    prepare(file, lambda: base, lambda: LOG)
-    prepare(file, lambda: None, None)  # it is there: nothing is read again
-    shared = open_shared(file)
+    write_shared_queries(file, lambda: base, lambda: LOG)
+    write_shared_queries(file, lambda: None, None)  # it exists: nothing is read again
+    shared = open_shared_queries(file)
     kept = pickle.loads(pickle.dumps(shared.knowledge("x")))  # noqa: S301 # our own
     texts = ["Anna Lima, The Tides of Lima (1999)", "Boris Oslo and Carl Quito 7", "nobody"]
-    found = mentions_in(texts, base.names)
-    assert found == mentions_in(texts, kept.names) != Counter()
+    found = count_mentions(texts, base.names)
+    assert found == count_mentions(texts, kept.names) != Counter()
     assert [list(base.names.all_mentions(tokens(text))) for text in texts] == [
         list(kept.names.all_mentions(tokens(text))) for text in texts
     ]
     assert rank_types(base, found) == rank_types(kept, found)
     asked = []
     for knowledge in (base, kept):
-        questions = EntityQuestions(knowledge)
+        questions = KnowledgeNames(knowledge)
         for number in range(60):
             questions.hold(texts[number % 2])
         names = []
@@ -52,5 +51,5 @@ def test_the_file_says_what_memory_says(tmp_path: Path) -> None:
     assert asked[0] == asked[1]
     assert len(asked[0]) >= 6
     for host in ("shop.org", "films.org"):
-        assert list(shared.queries(host)) == [query for query, _ in generate(LOG, base.names, host)] != []
+        assert list(shared.queries(host)) == [query for query, _ in queries_for_site(LOG, base.names, host)] != []
     assert shared.queries("nowhere.org") == ()

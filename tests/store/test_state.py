@@ -1,4 +1,4 @@
-"""The state of a harvest in a file, where it cannot be written; what it keeps is in `tests/store/conformance`."""
+"""Errors of a state in a file that cannot be written; its contents are tested in `tests/store/conformance`."""
 
 import random
 import sqlite3
@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from upwell.errors import CannotKeep
-from upwell.model import Outcome, Request, Response
+from upwell.store.database import VERSION
 from upwell.store.state import State
+from upwell.types import Outcome, Request, Response
 
 ORIGIN = {"_source": "http://h/s", "_query": "q", "_page": "p1"}
 
@@ -17,8 +18,8 @@ def answer(request: Request, body: bytes = b"x", status: int = 200) -> Response:
     return Response(request=request, url=request.url, status=status, headers={"Content-Type": "text/html"}, body=body)
 
 
-def test_a_locked_a_damaged_and_a_missing_place(tmp_path: Path) -> None:
-    """Each error says what to do about it, and nothing is changed."""
+def test_errors_for_locked_damaged_and_missing_files_say_what_to_do(tmp_path: Path) -> None:
+    """Nothing is changed."""
     path = tmp_path / "state.sqlite"
     with State(path) as state:
         state.set_note("a", "b")
@@ -32,12 +33,12 @@ def test_a_locked_a_damaged_and_a_missing_place(tmp_path: Path) -> None:
     assert sqlite3.connect(path).execute("SELECT value FROM about WHERE name = 'a'").fetchone() == ("b",)
 
 
-def test_a_full_disk(tmp_path: Path) -> None:
-    """SQLite's limit on pages stands in for the disk's: the error says what to do, and what was stored stays."""
+def test_a_full_disk_keeps_what_was_stored(tmp_path: Path) -> None:
+    """SQLite's limit on pages simulates the disk: the error says what to do, and stored data remain."""
     with State(tmp_path / "state.sqlite") as state:
         state._db.execute("PRAGMA max_page_count = 20")
         request = Request(url="http://h/")
         large = Outcome(response=answer(request, random.Random(0).randbytes(1_000_000)))  # no secrets
         with pytest.raises(CannotKeep, match="full"):
             state.store(request, large)
-        assert state.note("version") == "3"
+        assert state.note("version") == str(VERSION)

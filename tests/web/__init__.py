@@ -1,1 +1,1 @@
-"""Tests of the page in the browser and of the MCP server."""
+"""Tests of the web pages and the MCP server."""

@@ -1,4 +1,4 @@
-"""The page in the browser as a process of its own, on a free port."""
+"""Run `upwell serve` in its own process on a free port."""
 
 import json
 import os
@@ -19,7 +19,7 @@ class Serving:
 
 @contextmanager
 def serving(folder: Path, *options: str) -> Iterator[Serving]:
-    """`upwell serve` over a folder; ends with exit code 0."""
+    """Serve a folder; check that the server exits with 0."""
     command = [sys.executable, "-m", "upwell", "serve", str(folder), "--port", "0", "--rate", "0", "--json", *options]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)

@@ -1,4 +1,4 @@
-"""Tools that people have already: Scrapy, Datasette, Frictionless."""
+"""Integration with Scrapy, Datasette and Frictionless."""
 
 import json
 import sqlite3
@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from upwell import api
+from upwell.choose.plan import Plan
 from upwell.demo import Running
-from upwell.harvest.plan import Plan
 from upwell.net.manners import Manners
 
 SPIDER = """
@@ -28,7 +28,7 @@ OR sql LIKE '%VIRTUAL TABLE%USING FTS%content=[records]%')"""
 
 
 def test_a_scrapy_spider_asks_a_learned_source(demo: Running, tmp_path: Path) -> None:
-    """Scrapy fetches, Upwell fills and reads: items of several pages, the same thing once, a typed table."""
+    """Scrapy fetches and Upwell extracts: items of several pages, deduplicated, in a typed table."""
     result = api.harvest(demo.url, out=tmp_path, plan=Plan(budget=50), manners=Manners(rate=0))
     (tmp_path / "spider.py").write_text(SPIDER)
     command = [
@@ -51,7 +51,7 @@ def test_a_scrapy_spider_asks_a_learned_source(demo: Running, tmp_path: Path) ->
 
 
 def test_what_datasette_and_frictionless_read(demo: Running, tmp_path: Path) -> None:
-    """The index is found by Datasette's own query and searches; the data package names every column with its type."""
+    """Datasette's own query finds the full-text index, which works; the data package has every column with its type."""
     result = api.harvest(demo.url, out=tmp_path, plan=Plan(budget=50), manners=Manners(rate=0), format="sqlite")
     with closing(sqlite3.connect(result.records)) as db:
         assert db.execute(DETECT).fetchall() == [("records_fts",)]

@@ -1,4 +1,4 @@
-"""The MCP server, asked with the SDK's own client as a process of its own: tools, resources, progress, limits."""
+"""The MCP server, in its own process, tested with the client of the SDK: tools, resources, progress, limits."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ def server(folder: Path, *options: str) -> StdioServerParameters:
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> Any:
-    """What a tool answers, as values; a tool's error is raised."""
+    """Call a tool and return its values; raise its error."""
     result = await client.call_tool(tool, arguments)
     if result.is_error:
         raise RuntimeError(result.content[0].text)  # type: ignore[union-attr] # errors are texts
@@ -32,14 +32,14 @@ async def call(client: Client, tool: str, **arguments: Any) -> Any:
 
 
 async def refused(client: Client, tool: str, **arguments: Any) -> str:
-    """The sentence with which a tool refuses."""
+    """Return the message of a tool that refuses."""
     result = await client.call_tool(tool, arguments)
     assert result.is_error
     return str(result.content[0].text)  # type: ignore[union-attr] # errors are texts
 
 
 def test_over_http_on_this_machine(tmp_path: Path) -> None:
-    """The same tools by streamable HTTP; another host name is refused; a signal ends it with 0."""
+    """The tools work over streamable HTTP; other host names are refused; a signal ends the server with exit code 0."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "upwell", "mcp", str(tmp_path), "--http", "--port", str(port)]
@@ -65,7 +65,7 @@ def test_over_http_on_this_machine(tmp_path: Path) -> None:
 
 
 def test_a_models_way(demo: Running, tmp_path: Path) -> None:
-    """Find, harvest with progress, look, search, query; a budget beyond the limit is cut, another host and writing SQL are refused."""
+    """Find, harvest with progress, inspect, search, query; a budget is limited, other hosts and writing SQL are refused."""
 
     async def way() -> None:
         with serve() as other:
@@ -109,7 +109,7 @@ def test_a_models_way(demo: Running, tmp_path: Path) -> None:
                 assert not (tmp_path / "evil.csv").exists()
                 compared = await call(client, "compare", first=first, second=second)
                 assert any(len(one["sources"]) == 2 and one["things"] for one in compared["overlap"])
-                assert "there are" in await refused(client, "compare", first=first, second="none")
+                assert "known harvests" in await refused(client, "compare", first=first, second="none")
                 asked = await call(client, "ask", query="lima", limit=5)
                 assert asked["found"]
                 report = (await client.read_resource(f"upwell://{first}/report")).contents[0]

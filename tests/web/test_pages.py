@@ -1,4 +1,4 @@
-"""The page in the browser, as people use it: real Chromium, the demo site, a server of its own."""
+"""The web pages in Chromium, with the demo site and a server process."""
 
 import csv
 import json
@@ -12,9 +12,10 @@ from playwright.sync_api import Page
 from tests.browser import browser
 from tests.web.serving import Serving, serving
 from upwell import api
+from upwell.choose.plan import Plan
 from upwell.demo import Running, Switches, serve
-from upwell.harvest.plan import Plan
 from upwell.net.manners import Manners
+from upwell.web.texts import ENGLISH as texts
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,7 @@ def harvested(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Servin
 
 
 def problems_of(page: Page) -> list[str]:
-    """What the browser complains of from now on."""
+    """Collect errors and warnings of the browser from now on."""
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: said.append(str(error)))
@@ -36,21 +37,21 @@ def problems_of(page: Page) -> list[str]:
 
 
 def test_from_an_address_to_an_exported_table(tmp_path: Path) -> None:
-    """A person's way: an address, what was found, go, watch it live, filter, rename a column, take the table away."""
+    """The usual path: address, preview, harvest, live progress, filters, a renamed column, export."""
     with serve(Switches(latency=0.02)) as site, serving(tmp_path / "new") as pages, browser() as page:
         said = problems_of(page)
         page.goto(pages.url)
-        assert "Nothing has been harvested here yet" in page.inner_text("main")
+        assert texts.home_empty in page.inner_text("main")
         page.fill("#url", site.url)
-        page.click("text=Look what is there")
-        page.wait_for_selector("text=This is what was found", timeout=60_000)
+        page.click(f"button:has-text('{texts.look}')")
+        page.wait_for_selector(f"h2:has-text('{texts.preview_title}')", timeout=60_000)
         assert page.locator(".preview tbody tr").count() == 6
         page.fill(".preview input[name=more]", "60")
-        page.click("text=Harvest it")
-        page.wait_for_selector("text=Harvesting. You can close this page", timeout=30_000)
+        page.click(".preview .button")
+        page.wait_for_selector(f"text={texts.harvesting}", timeout=30_000)
         page.wait_for_selector("#live .growth", timeout=30_000)  # drawn while it runs
         page.wait_for_selector("text=Budget used up", timeout=60_000)
-        page.click("text=Browse the records")
+        page.click(f"text={texts.look_at_records}")
         page.click("summary:has-text('continent')")
         page.click(".values a:has-text('Asia')")
         assert page.locator(".chips li").first.inner_text() == "continent = Asia ×"
@@ -58,8 +59,8 @@ def test_from_an_address_to_an_exported_table(tmp_path: Path) -> None:
         page.click(".actions >> text=Columns")
         page.fill("input[value=population]", "people")
         page.locator("[name^=keep-]").nth(2).uncheck()
-        page.click("text=Save")
-        assert page.inner_text(".note") == "Saved. The table was written anew."
+        page.click(f"button:has-text('{texts.save}')")
+        assert page.inner_text(".note") == texts.saved
         page.click(".crumb a >> nth=0")
         with page.expect_download() as download:
             page.click("#export >> text=CSV")
@@ -76,11 +77,11 @@ def test_from_an_address_to_an_exported_table(tmp_path: Path) -> None:
 
 
 def test_a_harvest_is_stopped_and_goes_on(tmp_path: Path) -> None:
-    """Stop writes what there is; go on does not begin anew."""
+    """Stop writes the results so far; continue does not start again."""
     with serve(Switches(latency=0.02)) as site, serving(tmp_path) as pages, browser() as page:
         page.goto(f"{pages.url}new?url={site.url}")
         page.click("text=More settings")
-        page.click("text=Harvest it")
+        page.click(f"details button:has-text('{texts.go}')")
         page.wait_for_selector("#live table tbody tr:nth-child(5)", timeout=60_000)
         page.click("text=Stop")
         page.wait_for_selector(".badge:has-text('Stopped')", timeout=30_000)
@@ -89,7 +90,7 @@ def test_a_harvest_is_stopped_and_goes_on(tmp_path: Path) -> None:
         assert first["stopped"] == "interrupted"
         received = len(site.received)
         page.fill("input[name=more]", "15")
-        page.click("button:has-text('Go on')")
+        page.click("button:has-text('Continue')")
         page.wait_for_selector("text=Budget used up", timeout=60_000)
         assert (
             15 <= len(site.received) - received <= 35
@@ -98,25 +99,47 @@ def test_a_harvest_is_stopped_and_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_record_says_where_it_came_from(harvested: tuple[Serving, Path]) -> None:
-    """Fields with their origin, the queries that found it, and the archived page, which runs nothing."""
+    """A record page shows fields with their origin, the queries that found it, and the archived page without scripts."""
     pages, _ = harvested
     with browser() as page:
         said = problems_of(page)
         page.goto(pages.url)
         page.click(".cards h2 a")
-        page.click("text=Browse the records")
+        page.click(f"text={texts.look_at_records}")
         name = page.inner_text("table.grid tbody tr:first-child td:first-child")
         page.click("table.grid tbody tr:first-child td:first-child a")
         assert page.inner_text("h1") == name
-        assert "the list of matches" in page.inner_text("table.record")
+        assert texts.from_list in page.inner_text("table.record")
         assert "Found by the queries" in page.inner_text("main")
         frame = page.frame_locator("iframe")
         assert name in frame.locator("body").inner_text()
         assert said == []
 
 
+def test_requests_are_explained(harvested: tuple[Serving, Path]) -> None:
+    """From the page of a harvest to its requests, those of one kind, and why one of them was sent."""
+    pages, folder = harvested
+    with browser() as page:
+        said = problems_of(page)
+        page.goto(f"{pages.url}harvests/{next(folder.iterdir()).name}")
+        page.click(f"text={texts.requests_title}")
+        assert page.locator("tbody >> nth=1 >> tr").count() == 60
+        page.click("td a:has-text('word')")
+        assert set(page.locator("tbody >> nth=1 >> tr td:nth-child(2)").all_inner_texts()) == {"word"}
+        page.click("tbody >> nth=1 >> tr >> nth=2 >> a")
+        assert "It had the highest value of the candidates that were compared." in page.inner_text("main")
+        assert page.locator(f"section:has-text('{texts.request_candidates}') tbody tr").count() > 2
+        assert "records begin with the same element" in page.inner_text("main")
+        page.click(f"text={texts.next}")
+        assert said == []
+        answer = page.goto(f"{pages.url}harvests/{next(folder.iterdir()).name}/requests/999")
+        assert answer is not None
+        assert answer.status == 404
+        assert "numbered from 1 to" in page.inner_text("main")
+
+
 def test_sorting_searching_and_ranges(harvested: tuple[Serving, Path]) -> None:
-    """What the table shows is what was asked of it."""
+    """The table shows the rows that match search, filters and sort order."""
     pages, folder = harvested
     (place,) = (path.name for path in folder.iterdir() if path.is_dir())
     with browser() as page:
@@ -129,28 +152,28 @@ def test_sorting_searching_and_ranges(harvested: tuple[Serving, Path]) -> None:
         assert all(1_000_000 <= number <= 2_000_000 for number in shown)
         page.fill("input[type=search]", "asia 100%")  # a sign that LIKE knows is just a sign
         page.click(".searchbar button")
-        assert "No row fits" in page.inner_text("main")
+        assert texts.no_rows in page.inner_text("main")
         assert page.inner_text("[role=status]").startswith("0 of ")
 
 
 def test_an_address_that_is_none_and_a_site_that_does_not_answer(tmp_path: Path) -> None:
-    """Errors are sentences on the page that say what to do."""
+    """Errors are shown on the page and say what to do."""
     with serving(tmp_path) as pages, browser() as page:
         page.goto(pages.url + "new")
         page.fill("#url", "not an address")
-        page.click("text=Look what is there")
+        page.click(f"button:has-text('{texts.look}')")
         assert page.locator("[role=alert]").first.inner_text()
         assert page.input_value("#url") == "not an address"
         page.fill("#url", "http://127.0.0.1:9/")  # where nobody answers
-        page.click("text=Look what is there")
-        page.wait_for_selector(".badge:has-text('Could not be done')", timeout=60_000)
-        assert "It could not be done" in page.inner_text("main")
+        page.click(f"button:has-text('{texts.look}')")
+        page.wait_for_selector(".badge:has-text('Failed')", timeout=60_000)
+        assert texts.failed in page.inner_text("main")
         assert page.goto(pages.url + "harvests/none-such").status == 404  # type: ignore[union-attr] # it answers
 
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_no_page_scrolls_sideways(harvested: tuple[Serving, Path], width: int) -> None:
-    """On a phone and on a desk, every page fits."""
+    """Every page fits the width of a phone and of a desktop screen."""
     pages, folder = harvested
     (place,) = (path.name for path in folder.iterdir() if path.is_dir())
     with browser() as page:
@@ -162,6 +185,8 @@ def test_no_page_scrolls_sideways(harvested: tuple[Serving, Path], width: int) -
             f"harvests/{place}",
             f"harvests/{place}/records",
             f"harvests/{place}/columns",
+            f"harvests/{place}/requests",
+            f"harvests/{place}/requests/30",
             "record",
         ):
             page.goto(pages.url + (f"harvests/{place}/record?key={key}" if path == "record" else path))
@@ -173,7 +198,7 @@ def test_no_page_scrolls_sideways(harvested: tuple[Serving, Path], width: int) -
 
 
 def test_cross_origin_pages_and_other_names_get_nothing(harvested: tuple[Serving, Path], demo: Running) -> None:
-    """A page of another origin can neither read the server nor send it a form; another host name is not answered."""
+    """Pages of other origins can neither read from the server nor submit a form; other host names are refused."""
     pages, folder = harvested
     before = sorted(folder.iterdir())
     with browser() as page:
@@ -186,12 +211,12 @@ def test_cross_origin_pages_and_other_names_get_nothing(harvested: tuple[Serving
             document.body.append(form); form.submit(); }}"""
         )
         page.wait_for_load_state()
-        assert "another site" in page.inner_text("body")
+        assert "other sites are refused" in page.inner_text("body")
     assert sorted(folder.iterdir()) == before
 
 
 def test_a_wrong_reading_is_put_right_by_example(tmp_path: Path) -> None:
-    """What a person shows as a record is read as one from then on, from the archived pages; then the link to the next page is shown."""
+    """A record marked by the user changes how archived pages are read; then the link to the next page is marked."""
     with serve() as site, serving(tmp_path) as pages, browser() as page:
         api.harvest(site.url, out=tmp_path, plan=Plan(budget=30), manners=Manners(rate=0))
         (folder,) = (path for path in tmp_path.iterdir() if (path / "state.sqlite").exists())
@@ -214,7 +239,7 @@ def test_a_wrong_reading_is_put_right_by_example(tmp_path: Path) -> None:
 
 
 def test_search_ask_and_compare_over_two_sources(tmp_path: Path) -> None:
-    """A word finds records of both sites, a live question merges what both answer, and the comparison says who has what."""
+    """Search finds records of both sites, a live query merges their answers, and the comparison shows the overlap."""
     with serve() as one, serve(Switches(layout="table", edition=1)) as other:
         for site in (one, other):
             api.harvest(site.url, out=tmp_path, plan=Plan(budget=45), manners=Manners(rate=0))
@@ -236,6 +261,6 @@ def test_search_ask_and_compare_over_two_sources(tmp_path: Path) -> None:
             page.goto(pages.url + "compare")
             page.click("main button")
             page.wait_for_selector(".overlap li", timeout=120_000)
-            assert "all of them" in page.inner_text(".overlap")
+            assert texts.compare_all in page.inner_text(".overlap")
             assert "population" in page.inner_text("main")
             assert said == []

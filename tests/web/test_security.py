@@ -1,4 +1,4 @@
-"""What the page in the browser lets nobody do."""
+"""Security of the web pages."""
 
 import http.client
 import json
@@ -12,10 +12,10 @@ from tests.browser import browser
 from tests.web.serving import Serving, serving
 from upwell.demo import serve
 from upwell.harvest.files import write_tables
-from upwell.harvest.tables import tables_of
-from upwell.model import Record
 from upwell.store.folder import open_folder
-from upwell.store.peek import is_running
+from upwell.store.read_only import is_running
+from upwell.table.build import build_tables
+from upwell.types import Decision, Outcome, Record, Request, Response, WeighedCandidate
 
 XSS = [
     "<script>window.hit=1</script>",
@@ -30,7 +30,7 @@ XSS = [
 def ask(
     pages: Serving, method: str, path: str, headers: dict[str, str] | None = None, form: dict[str, str] | None = None
 ) -> tuple[int, http.client.HTTPMessage, str]:
-    """One request with just these headers."""
+    """Send a request with exactly these headers."""
     where = urlsplit(pages.url)
     connection = http.client.HTTPConnection(str(where.hostname), where.port or 80, timeout=30)
     kind = {"Content-Type": "application/x-www-form-urlencoded"} if form is not None else {}
@@ -43,7 +43,7 @@ def ask(
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Serving, Path]]:
-    """A served harvest whose every field, key, address, query and name is written by an attacker."""
+    """Serve a harvest in which every field, key, URL, query and name is chosen by an attacker."""
     folder = tmp_path_factory.mktemp("hostile")
     with open_folder(folder / "evil.example") as (place, state, _):
         records = [
@@ -59,7 +59,14 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Serving,
         state.add(
             records, {"_source": XSS[0], "_query": XSS[1], "_page": "00", "_fetched": "2026-01-01T00:00:00+00:00"}
         )
-        write_tables(tables_of(state), place, "parquet")
+        for number, text in enumerate(XSS, 1):
+            others = (WeighedCandidate("word", text, 2, 1.0, 2.0, 3.0, 4.0),)
+            decision = Decision(WeighedCandidate(text, text, 1, 1.0, 2.0, 3.0, 4.0), others, source=text)
+            request = Request(url=f"http://evil.example/{text}", decision=decision)
+            response = Response(request=request, url=text, status=200, headers={}, body=text.encode())
+            state.store(request, Outcome(response=response))
+            state.note_yield(number, 1, 1)
+        write_tables(build_tables(state), place, "parquet")
     size = {"estimate": 30, "low": 30, "high": 30}
     summary = {
         "site": XSS[0], "title": XSS[1], "records": 30, "requests": 3, "size": size, "coverage": 1.0, "statement": XSS[0], "stopped": "budget",
@@ -91,7 +98,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Serving,
 
 
 def test_nothing_of_a_site_is_executed(hostile: tuple[Serving, Path]) -> None:
-    """Hostile texts in every field are text on every page; links lead only to web addresses."""
+    """Hostile texts are escaped on every page; links lead only to http and https URLs."""
     pages, place = hostile
     key = quote(f"{XSS[1]}1")
     base = f"{pages.url}harvests/{place.name}"
@@ -99,7 +106,8 @@ def test_nothing_of_a_site_is_executed(hostile: tuple[Serving, Path]) -> None:
     with browser() as page:
         for address in (
             pages.url, base, f"{base}/records", f"{base}/records?pictures=1", f"{base}/records?{filters}", f"{base}/record?key={key}", f"{base}/columns",
-            f"{base}/facet?column=title", f"{pages.url}new?url={quote(XSS[1])}", f"{pages.url}{quote(XSS[0])}",
+            f"{base}/requests", f"{base}/requests?kind={quote(XSS[0])}&page={quote(XSS[0])}", *(f"{base}/requests/{n}" for n in range(1, 8)),
+            f"{base}/requests/{quote(XSS[0])}", f"{base}/facet?column=title", f"{pages.url}new?url={quote(XSS[1])}", f"{pages.url}{quote(XSS[0])}",
         ):  # fmt: skip
             answer = page.goto(address)
             assert answer is not None
@@ -111,7 +119,7 @@ def test_nothing_of_a_site_is_executed(hostile: tuple[Serving, Path]) -> None:
 
 
 def test_every_answer_keeps_to_itself(hostile: tuple[Serving, Path]) -> None:
-    """The headers that allow nothing from elsewhere, and the archived page that may do nothing at all."""
+    """Headers forbid external resources; the archived page may do nothing at all."""
     pages, place = hostile
     for path in ("/", f"/harvests/{place.name}", "/static/app.js", "/none"):
         _, headers, _ = ask(pages, "GET", path)
@@ -121,7 +129,7 @@ def test_every_answer_keeps_to_itself(hostile: tuple[Serving, Path]) -> None:
 
 
 def test_only_its_own_names_are_answered(hostile: tuple[Serving, Path]) -> None:
-    """DNS rebinding: a name that leads here is not ours."""
+    """DNS rebinding: another host name is refused although it resolves to this server."""
     pages, _ = hostile
     port = urlsplit(pages.url).port
     for host, status in (
@@ -136,7 +144,7 @@ def test_only_its_own_names_are_answered(hostile: tuple[Serving, Path]) -> None:
 
 
 def test_what_changes_something_needs_the_token(tmp_path: Path) -> None:
-    """Without it, with a wrong one, or from another origin nothing starts; with it in the field or the header a harvest does."""
+    """A harvest starts only with the right token, in a field or a header, and from the same origin."""
     with serve() as site, serving(tmp_path) as pages:
         origin = {"Origin": "http://evil.example"}
         form = {"url": site.url, "budget": "30"}
@@ -150,7 +158,7 @@ def test_what_changes_something_needs_the_token(tmp_path: Path) -> None:
         assert not list(tmp_path.iterdir())
         wrong = ask(pages, "POST", "/harvests", {"Accept": "application/json"}, {"url": "", "token": pages.token})
         assert wrong[0] == 400
-        assert "no address" in json.loads(wrong[2])["error"]
+        assert "address is empty" in json.loads(wrong[2])["error"]
         started = ask(pages, "POST", "/harvests", {"Authorization": f"Bearer {pages.token}"}, form)
         assert started[0] == 303
         assert started[1]["location"].startswith("/harvests/127.0.0.1_")
@@ -161,7 +169,7 @@ def test_what_changes_something_needs_the_token(tmp_path: Path) -> None:
 
 
 def test_with_a_token_of_your_own_nothing_is_shown_without_it(tmp_path: Path) -> None:
-    """The address with the token sets a cookie, which shows pages but changes nothing by itself."""
+    """The URL with the token sets a cookie, which allows reading but not changing."""
     with serving(tmp_path, "--token", "secret-1") as pages:
         assert ask(pages, "GET", "/")[0] == 401
         assert ask(pages, "GET", "/?token=wrong")[0] == 401
@@ -175,7 +183,7 @@ def test_with_a_token_of_your_own_nothing_is_shown_without_it(tmp_path: Path) ->
 
 
 def test_other_addresses_only_with_a_token(tmp_path: Path) -> None:
-    """Served to others, it needs --token."""
+    """An address that others can reach requires --token."""
     from tests.command import upwell
 
     done = upwell("serve", str(tmp_path), "--host", "192.0.2.1", "--port", "0", cwd=tmp_path)
@@ -184,7 +192,7 @@ def test_other_addresses_only_with_a_token(tmp_path: Path) -> None:
 
 
 def test_what_a_harvest_folder_says_reads_no_other_file(hostile: tuple[Serving, Path]) -> None:
-    """Names in addresses are names of harvests, never paths."""
+    """Names in URLs are names of harvests, never paths."""
     pages, _ = hostile
     for name in ("..", "..%2f..", "evil.example~..", "%2e%2e~etc", "."):
         assert ask(pages, "GET", f"/harvests/{name}/records")[0] in (404, 405), name

@@ -1,13 +1,13 @@
-"""Second-level links: links of an answer that ask the source again, for another query, for fewer records, or in another order.
+"""Classify the second-level links of an answer: facets, other sort orders, other queries.
 
-    second-level link   a link of an answer to the same site that carries the query argument (Entity §6.2)
-    facet               a second-level link that asks the same query with one more filter
-    partition           all addresses that ask for the same records: they differ only in irrelevant arguments. One of them is
-                        fetched (Entity §6.3.3)
-    trap                filters combined without end: more filters than are worth following, or too many addresses from one query
+    second-level link   link of an answer to the same site that carries the query argument (Entity §6.2)
+    facet               second-level link with the same query and at least one more filter
+    partition           all URLs that request the same records: they differ only in irrelevant arguments, and only one is fetched
+                        (Entity §6.3.3)
+    trap                endless combinations of filters: a URL with too many filters, or one of too many URLs from one query
 
-`second_level_links` says what each link of one answer asks for. The harvest takes the facets and orders among them (`facet_links`),
-`upwell links` one of each partition (`urls_to_fetch`). Everything is decided before anything is fetched.
+`second_level_links` compares each link with its answer. A harvest uses the facets and sort orders (`facet_links`), `upwell links` one URL
+per partition (`urls_to_fetch`). Nothing is fetched here.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urldefrag
 
-from upwell.answers.link_counts import stated_matches
+from upwell.answers.argument_roles import Roles
 from upwell.answers.pager import next_link
-from upwell.answers.roles import Roles
-from upwell.page.hosts import leaves_site, site_host
+from upwell.answers.totals import stated_matches
 from upwell.page.links import acts, is_page
 from upwell.page.tree import TagTree
-from upwell.page.url_arguments import canonical, split
+from upwell.urls.arguments import canonical, split_url
+from upwell.urls.hosts import leaves_site, site_host
 
 __all__ = [
     "FacetParams",
@@ -41,48 +41,48 @@ Relation = Literal["other query", "narrower", "other filters", "other order", "s
 
 @dataclass(frozen=True, kw_only=True)
 class FacetParams:
-    """How far filters are followed."""
+    """Limits of how far filters are followed."""
 
-    max_filters: int = 2  # beside the query: the facets of an answer, and the facets of those. Our choice, not swept
-    max_per_query: int = 200  # partitions from the answers to one query. Our choice, not swept
+    max_filters: int = 2  # filters of a URL besides the query: facets of an answer, and their facets; not swept
+    max_per_query: int = 200  # partitions from the answers to one query; not swept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondLevelLink:
-    """A link of an answer that carries the query argument, with what it asks for compared with that answer."""
+    """Link of an answer that carries the query argument, compared with that answer."""
 
     url: str
-    relation: Relation = "narrower"
-    key: str  # equal for all addresses that ask for the same records in the same order
-    records_key: str = ""  # equal for all addresses that ask for the same records: the partition
+    relation: Relation = "narrower"  # of its records to those of the answer
+    key: str  # the same for all URLs that request the same records in the same order
+    records_key: str = ""  # the same for all URLs that request the same records: the partition
     text: str = ""
-    count: int | None = None  # of matches, where the link says how many
-    filters: frozenset[Pair] = frozenset()  # all that it has
-    new_filters: frozenset[Pair] = frozenset()  # those that the answer does not have
-    sets: tuple[str, ...] = ()  # names of the arguments that narrow or order in another way than the answer's
+    count: int | None = None  # stated number of matches
+    filters: frozenset[Pair] = frozenset()  # all its filters
+    new_filters: frozenset[Pair] = frozenset()  # filters that the answer does not have
+    sets: tuple[str, ...] = ()  # names of its new filters, or of its new sort arguments if it has no new filters
 
     @property
     def narrows(self) -> bool:
-        """Whether it asks the same query with a filter more: a facet."""
+        """Return True if it is a facet: the same query with at least one more filter."""
         return self.relation == "narrower"
 
 
 def second_level_links(tree: TagTree, roles: Roles, query: str = "") -> Iterator[SecondLevelLink]:
-    """The second-level links of an answer with what each asks for; links that act (log out, delete) are left out."""
-    here = split(tree.url, query)
+    """Yield the second-level links of an answer, without links that act (log out, delete)."""
+    here = split_url(tree.url, query)
     own_filters = frozenset(roles.filters(here))
     own_order = {pair for pair in here.arguments if pair[0] in roles.ordering}
-    asked = [value for name, value in here.arguments if name == roles.query] or [query]
+    own_query = [value for name, value in here.arguments if name == roles.query] or [query]
     for row, url in links_with_query(tree, roles.query, query):
         text = " ".join(tree.text(row).split())
         if acts(url, text, query):
             continue
-        address = split(url, query)
-        filters = frozenset(roles.filters(address))
+        split = split_url(url, query)
+        filters = frozenset(roles.filters(split))
         new_filters = filters - own_filters
-        new_order = {(name, value) for name, value in address.arguments if name in roles.ordering and value} - own_order
+        new_order = {(name, value) for name, value in split.arguments if name in roles.ordering and value} - own_order
         relation: Relation = "same"
-        if [value for name, value in address.arguments if name == roles.query] != asked:
+        if [value for name, value in split.arguments if name == roles.query] != own_query:
             relation = "other query"
         elif own_filters - filters:
             relation = "other filters"
@@ -93,8 +93,8 @@ def second_level_links(tree: TagTree, roles: Roles, query: str = "") -> Iterator
         yield SecondLevelLink(
             url=url,
             relation=relation,
-            key=canonical(address, roles.irrelevant - roles.ordering),
-            records_key=canonical(address, roles.irrelevant),
+            key=canonical(split, roles.irrelevant - roles.ordering),
+            records_key=canonical(split, roles.irrelevant),
             text=text,
             count=stated_matches(tree, row),
             filters=filters,
@@ -104,7 +104,7 @@ def second_level_links(tree: TagTree, roles: Roles, query: str = "") -> Iterator
 
 
 def facet_links(tree: TagTree, roles: Roles, query: str, *, params: FacetParams | None = None) -> list[SecondLevelLink]:
-    """The facets and other orders of its own query that an answer links to, one link of each."""
+    """Return the facets and other sort orders that an answer links to, one link each."""
     params = params or FacetParams()
     by_key: dict[str, SecondLevelLink] = {}
     for link in second_level_links(tree, roles, query):
@@ -114,31 +114,32 @@ def facet_links(tree: TagTree, roles: Roles, query: str, *, params: FacetParams 
 
 
 def related_queries(tree: TagTree, roles: Roles, query: str, *, params: FacetParams | None = None) -> tuple[str, ...]:
-    """Other queries that an answer links to, without filters of their own: tags, authors, "related searches"."""
+    """Return other queries that an answer links to without new filters: tags, authors, "related searches"."""
     params = params or FacetParams()
-    found: dict[str, None] = {}
+    queries: dict[str, None] = {}
     for link in second_level_links(tree, roles, query):
         if link.relation == "other query" and not link.new_filters:
-            found.update((v.strip(), None) for name, v in split(link.url, query).arguments if name == roles.query)
-    return tuple(found)[: params.max_per_query]
+            arguments = split_url(link.url, query).arguments
+            queries.update((value.strip(), None) for name, value in arguments if name == roles.query)
+    return tuple(queries)[: params.max_per_query]
 
 
 @dataclass(frozen=True, kw_only=True)
 class UrlsToFetch:
-    """The second-level addresses of answers that are worth fetching, one of each partition."""
+    """Second-level URLs to fetch, one per partition."""
 
     by_partition: dict[str, str] = field(default_factory=dict)
-    seen: int = 0  # different second-level addresses
-    trapped: int = 0  # of them, left out as traps
+    seen: int = 0  # distinct second-level URLs
+    trapped: int = 0  # URLs left out as traps
 
     @property
     def dropped(self) -> int:
-        """Addresses that need not be fetched."""
+        """Number of URLs that need not be fetched."""
         return self.seen - len(self.by_partition)
 
     @property
     def reduction(self) -> float:
-        """Addresses seen for each one to fetch (Entity Figure 11); those that were asked already count as seen."""
+        """Ratio of the URLs seen, including those already fetched, to the URLs to fetch (Entity Figure 11)."""
         return self.seen / max(1, len(self.by_partition))
 
 
@@ -150,15 +151,15 @@ def urls_to_fetch(
     asked: Iterable[str] = (),
     params: FacetParams | None = None,
 ) -> UrlsToFetch:
-    """One second-level address of each partition that these answers and `asked` (canonical addresses) do not show already."""
+    """Return one second-level URL of each partition, without those of these answers and of `asked` (canonical URLs)."""
     params = params or FacetParams()
     pairs = [(tree, queries[i] if i < len(queries) else "") for i, tree in enumerate(answers)]
     known = set(asked)
     for tree, query in pairs:
-        known.add(canonical(split(tree.url, query), roles.irrelevant))
+        known.add(canonical(split_url(tree.url, query), roles.irrelevant))
         step = next_link(tree, query)
-        if step is not None:  # the next page asks for the same records, also where the query itself was posted
-            known.add(canonical(split(step.url, query), roles.irrelevant))
+        if step is not None:  # the next page has the partition of the answer, even if the query was sent by POST
+            known.add(canonical(split_url(step.url, query), roles.irrelevant))
     by_partition: dict[str, str] = {}
     seen: set[str] = set()
     trapped = 0
@@ -179,13 +180,13 @@ def urls_to_fetch(
 
 
 def links_with_query(tree: TagTree, query_argument: str, query: str) -> Iterator[tuple[int, str]]:
-    """The links of an answer to pages of its own site that carry the query argument: row and address of each."""
+    """Yield row and URL of the links to pages of the same site that carry the query argument."""
     host, name = site_host(tree.url), query_argument.lstrip("/")
-    for row, address in tree.links():
-        if name not in address and "%" not in address and "+" not in address:  # it cannot be written otherwise
+    for row, link in tree.links():
+        if name not in link and "%" not in link and "+" not in link:  # fast exit: the name is not there, even encoded
             continue
-        url = urldefrag(address)[0] if "#!" not in address else address
+        url = urldefrag(link)[0] if "#!" not in link else link
         if leaves_site(url, host) or not is_page(url):
             continue
-        if query_argument and any(n == query_argument and v.strip() for n, v in split(url, query).arguments):
+        if query_argument and any(n == query_argument and v.strip() for n, v in split_url(url, query).arguments):
             yield row, url

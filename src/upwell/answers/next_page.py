@@ -1,76 +1,253 @@
-"""The next page of an answer, by whatever the page offers: a link, a button, or the request behind "load more"."""
+"""Find the request for the next page of an answer: a link, a button or scripted link, or the request behind "load more"."""
 
+import re
 from collections.abc import Iterator
+from functools import lru_cache
+from urllib.parse import urldefrag
 
-from upwell.answers.argument_names import PAGE, is_usual_name, plain
-from upwell.answers.buttons import load_more, next_button
-from upwell.answers.pager import NextPage, Pager, next_link
-from upwell.model import Request
-from upwell.page.acting import acting_words
-from upwell.page.form_data import form_request
+from upwell.answers.pager import PAGE_NUMBER, NextPage, Pager, next_link, next_number_row
+from upwell.lazy import late_pattern
+from upwell.lexicon.argument_names import PAGE, is_usual_name, undecorated
+from upwell.lexicon.phrases import ARROW, MORE, MORE_RESULTS, NEXT, PREVIOUS
+from upwell.page import form_encoding
 from upwell.page.tree import TagTree
-from upwell.page.url_arguments import split
+from upwell.types import Request
+from upwell.urls.acting import acting_words, acting_words_in_fields, acting_words_in_label, acting_words_in_url
+from upwell.urls.arguments import split_url
+from upwell.urls.hosts import site_host
 
-__all__ = ["next_link_url", "next_page", "only_turns_page", "request_of"]
+__all__ = ["next_button", "next_link_url", "next_page", "next_page_request"]
 
 
 def next_link_url(tree: TagTree, query: str = "") -> str | None:
-    """The address of the link that people would call "next"; on a blog that can be "newer posts →", which leads back."""
+    """Return the URL of the link marked as "next"; on a blog that may be "newer posts →", which leads back."""
     link = next_link(tree, query)
     return link.url if link else None
 
 
 def next_page(tree: TagTree, query: str = "") -> NextPage | None:
-    """What a harvest sends for the next page of an answer.
+    """Return the request that a harvest sends for the next page of an answer.
 
-    In this order: a link to older entries, the link that people would call "next", a button, the request behind "load more", and a
-    link that is only likely to lead on. Older entries come first because "newer posts →" leads back to what was seen.
+    Tried in this order: link to older entries, certain link, button, request behind "load more", likely link. Older entries come first
+    because "newer posts →" leads back to pages that were already read.
     """
     pager = Pager(tree)
     likely = pager.likely_link
-    if likely is not None and likely.via == "older" and only_turns_page(tree, likely, query):
+    if likely is not None and likely.via == "older" and _only_turns_page(tree, likely, query):
         return likely
-    for step in _steps(pager, query):
-        if step is not None and only_turns_page(tree, step, query):
+    for step in _candidates(pager, query):
+        if step is not None and _only_turns_page(tree, step, query):
             return step
     return None
 
 
-def _steps(pager: Pager, query: str) -> Iterator[NextPage | None]:
-    """What may lead on, the surest first; each is looked for only if none before it will do."""
+def _candidates(pager: Pager, query: str) -> Iterator[NextPage | None]:
+    """Yield possible requests for the next page, most certain first; each is computed only if the previous ones are rejected."""
     yield pager.next_link(query)
     yield next_button(pager.tree, query)
-    yield load_more(pager.tree)
+    yield _load_more(pager.tree)
     yield pager.likely_link
 
 
-def only_turns_page(tree: TagTree, step: NextPage, query: str = "") -> bool:
-    """Whether a step changes nothing but the page: it does not act, and sets nothing unknown.
+def _only_turns_page(tree: TagTree, step: NextPage, query: str = "") -> bool:
+    """Return True if a request changes only the page: it does not act, and sets no unknown argument.
 
-    What may change are arguments with the usual names of places, sizes, orders, views and sessions, and those that a form of the
-    page has too. One that is called otherwise may change where it is the only change: then it is what turns the page.
+    Arguments with usual names (position, page size, sort order, view, session) and those of forms on the page may change. An argument with
+    another name may change if it is the only change: then it selects the page.
     """
-    request = request_of(step, query)
+    request = next_page_request(step, query)
     if acting_words(request):
         return False
     if not tree.url or step.method == "POST":
         return True
-    own = set(split(tree.url, query).arguments)
+    own = set(split_url(tree.url, query).arguments)
     changed = [
-        (name, value) for name, value in split(request.url, query).arguments if value and (name, value) not in own
+        (name, value) for name, value in split_url(request.url, query).arguments if value and (name, value) not in own
     ]
     unknown = {name for name, value in changed if not is_usual_name(name) and value != query}
     if unknown:
         unknown -= {tree.attr(row, "name") for row in tree.rows("input", "select", "button").tolist()}
-    return not unknown or (len(unknown) == 1 and not any(PAGE.fullmatch(plain(name)) for name, _ in changed))
+    return not unknown or (len(unknown) == 1 and not any(PAGE.fullmatch(undecorated(name)) for name, _ in changed))
 
 
-def request_of(page: NextPage, query: str = "") -> Request:
-    """The request for a next page, as a browser would send it.
+def next_page_request(page: NextPage, query: str = "") -> Request:
+    """Build the request for a next page as a browser would send it.
 
-    >>> request_of(NextPage(url="http://x/s?old=1", fields=(("q", "a b"), (">", "Next")))).url
+    >>> next_page_request(NextPage(url="http://x/s?old=1", fields=(("q", "a b"), (">", "Next")))).url
     'http://x/s?q=a+b&%3E=Next'
     """
     if page.method == "GET" and not page.fields:
         return Request(url=page.url, query=query)
-    return form_request(page.method, page.url, page.fields, charset=page.charset, enctype=page.enctype, query=query)
+    return form_encoding.form_request(
+        page.method, page.url, page.fields, charset=page.charset, enctype=page.enctype, query=query
+    )
+
+
+# Buttons, and links whose script sends a form.
+
+BACK_LABEL = late_pattern(lambda: rf"(?:{PREVIOUS.pattern}|\s*[←«‹<◀◄❮⟨|]+\s*)$", re.I)
+NUMBER_LABEL = late_pattern(r"\D*(\d{1,4})\D*")
+# Scripts of pager links: an ASP.NET event, or a field that is set before the form is sent.
+DO_POST_BACK = late_pattern(r"__doPostBack\(\s*['\"]([^'\"]*)['\"]\s*,\s*['\"]([^'\"]*)['\"]")
+SETS_FIELD = late_pattern(r"([\w$:-]+)(?:['\"]\])?\.value\s*=\s*['\"]?([\w$-]+)['\"]?")
+
+
+def next_button(tree: TagTree, query: str = "") -> NextPage | None:
+    """Return the request that a browser sends when the button or scripted link for the next page is pressed.
+
+    If the query is known, buttons whose form does not send it are skipped.
+    """
+    for form in map(int, tree.rows("form")):
+        types = {row: form_encoding.control_type(tree, row) for row in form_encoding.controls(tree, form)}
+        if "password" in types.values():
+            continue
+        button = _next_page_button(tree, [row for row, kind in types.items() if kind in form_encoding.BUTTON_TYPES])
+        step = _submitted(tree, form, button, {}) if button is not None else None
+        if step is not None and (acting_words_in_url(step.url, query) or acting_words_in_fields(step.fields, query)):
+            continue
+        if step is not None and (
+            not query or query.strip().lower() in " ".join([step.url, *(v for _, v in step.fields)]).lower()
+        ):
+            return step
+    return _scripted_link(tree)
+
+
+def _label(tree: TagTree, row: int) -> str:
+    text = tree.text(row) if tree.name(row) != "input" else tree.attr(row, "value") or tree.attr(row, "alt") or ""
+    return " ".join(text.split()) or (tree.attr(row, "title") or tree.attr(row, "aria-label") or "").strip()
+
+
+def _is_next_label(text: str) -> bool:
+    return bool(text) and bool(NEXT.fullmatch(text) or ARROW.fullmatch(text) or MORE_RESULTS.fullmatch(text))
+
+
+def _next_page_button(tree: TagTree, buttons: list[int]) -> int | None:
+    """Return the button of a form that leads to the next page: by its label, or as the number after the current page."""
+    enabled = [row for row in buttons if not form_encoding.is_disabled(tree, row)]
+    labels = {row: _label(tree, row) for row in buttons}
+    has_other_pages = any(BACK_LABEL.match(text) or PAGE_NUMBER.fullmatch(text) for text in labels.values() if text)
+    enabled = [row for row in enabled if not acting_words_in_label(labels[row])]
+    for row in enabled:
+        name_and_class = f"{tree.attr(row, 'name') or ''} {tree.attr(row, 'class') or ''}"
+        # a lone arrow may be a "go" button: it needs a button back, a page number, or "next" in its name or class
+        if _is_next_label(labels[row]) and (
+            not ARROW.fullmatch(labels[row]) or has_other_pages or "next" in name_and_class.lower()
+        ):
+            return row
+    numbers = {row: int(number[1]) for row in buttons if (number := NUMBER_LABEL.fullmatch(labels[row]))}
+    row_of = {number: row for row, number in numbers.items() if row in enabled}
+    disabled = [number for row, number in numbers.items() if row not in enabled]  # one of them is the current page
+    following = [number + 1 for number in disabled if number + 1 in row_of]
+    if not following and not disabled and 1 not in row_of and {2, 3} <= set(row_of):
+        following = [2]
+    return row_of[following[0]] if following else None
+
+
+def _submitted(tree: TagTree, form: int, button_row: int | None, changed: dict[str, str]) -> NextPage:
+    """Return the request of a form when a button is pressed, with the fields that a script changes."""
+    fields = form_encoding.read_fields(tree, form)
+    button = next((field for field in fields if field.row == button_row), None)
+    method, url, enctype = form_encoding.form_target(tree, form, button)
+    charset = form_encoding.form_charset(tree, form)
+    added = dict(changed)
+    entries = [(name, added.pop(name, value)) for name, value in form_encoding.entry_list(fields, button, charset)]
+    return NextPage(
+        method=method,
+        url=url,
+        fields=(*entries, *added.items()),
+        via="button",
+        button=button.name if button else "",
+        charset=charset,
+        enctype=enctype,
+    )
+
+
+def _scripted_link(tree: TagTree) -> NextPage | None:
+    """Return the request of a pager link whose script fills in a form and sends it."""
+    links: list[tuple[str, int, dict[str, str]]] = []  # label, row, fields that the script sets
+    hrefs, click_handlers = tree.attribute_by_row("href"), tree.attribute_by_row("onclick")
+    scripted = {row for scripts in (hrefs, click_handlers) for row, script in scripts.items() if _sends_form(script)}
+    for row in tree.rows("a", "button", "input").tolist() if scripted else ():
+        if row not in scripted:
+            continue
+        script = f"{hrefs.get(row, '')} {click_handlers.get(row, '')}"
+        event = DO_POST_BACK.search(script)
+        changed = (
+            {"__EVENTTARGET": event[1], "__EVENTARGUMENT": event[2]}
+            if event
+            else {name: value for name, value in SETS_FIELD.findall(script) if name != "this"}
+        )
+        if changed and (event or "submit" in script):
+            links.append((_label(tree, row), row, changed))
+    chosen = next((link for link in links if _is_next_label(link[0])), None)
+    if chosen is None:
+        numbers = [
+            (int(number[1]), row)
+            for text, row, _ in links
+            if (number := PAGE_NUMBER.fullmatch(text)) and number[1].isdigit()
+        ]
+        following = next_number_row(tree, numbers)
+        chosen = next((link for link in links if link[1] == following), None)
+    forms = [int(row) for row in tree.rows("form")]
+    if chosen is None or not forms:
+        return None
+    _, row, changed = chosen
+    around = [form for form in forms if form < row < tree.end[form]]
+    with_field = [
+        form for form in forms if {field.name for field in form_encoding.read_fields(tree, form)} & set(changed)
+    ]
+    return _submitted(tree, (around or with_field or forms)[0], None, changed)
+
+
+def _sends_form(script: str) -> bool:
+    return "submit" in script or "__doPostBack" in script
+
+
+# "Load more" and endless lists, if an attribute contains the URL of the request.
+
+# Names of attributes that may contain this URL, and classes and ids of elements that send the request.
+URL_ATTRIBUTE = late_pattern(
+    r"(?:data|hx|ng|v|up)?-?(?:next|load|more|ajax|remote|fetch|get|page)?-?(?:url|href|src|get|link|next|action|endpoint)"
+)
+LOAD_MORE_CLASS = late_pattern(
+    r"load[-_]?more|show[-_]?more|more[-_]?(?:results|button|btn)|infinite|next[-_]?page|view[-_]?more", re.I
+)
+ON_SCROLL = late_pattern(r"revealed|intersect", re.I)  # htmx: the request is sent when the element becomes visible
+MAX_LABEL_CHARS = 40  # text of a "load more" element
+
+
+def _load_more(tree: TagTree) -> NextPage | None:
+    """Return the request behind "load more" or an endless list."""
+    host = site_host(tree.url)
+    names = [name for name in tree.attribute_names if _may_contain_url(name)]
+    rows = sorted({row for name in names for row in tree.attribute_by_row(name)})
+    for row in rows:
+        attributes = tree.attributes.get(row, {})
+        classes = " ".join(attributes.get(name) or "" for name in ("class", "id", "rel", "aria-label"))
+        loads_more = bool(LOAD_MORE_CLASS.search(classes) or ON_SCROLL.search(attributes.get("hx-trigger") or ""))
+        if not loads_more and tree.name(row) in ("a", "button", "div", "span") and tree.chars[row] <= MAX_LABEL_CHARS:
+            text = " ".join(tree.text(row).split())
+            loads_more = bool(text) and bool(MORE.fullmatch(text) or NEXT.fullmatch(text))
+        if not loads_more:
+            continue
+        for name, value in attributes.items():
+            if not _may_contain_url(name):
+                continue
+            url = urldefrag(tree.resolve(value) or "")[0] if value and _looks_like_url(value) else ""
+            if url and url != urldefrag(tree.url)[0] and site_host(url) in (host, "") and not acting_words_in_url(url):
+                return NextPage(url=url, via="more")
+    return None
+
+
+@lru_cache(maxsize=1000)
+def _may_contain_url(name: str) -> bool:
+    """Return True if an attribute with this name may contain the URL of a request that a script sends."""
+    return name not in ("href", "src", "action") and bool(URL_ATTRIBUTE.fullmatch(name))
+
+
+def _looks_like_url(value: str) -> bool:
+    return (
+        value.startswith(("/", "?", "http://", "https://", "./", "../"))
+        and " " not in value.strip()
+        and "{" not in value
+    )

@@ -1,21 +1,21 @@
-"""The command line: the verbs of `upwell.api`, progress on stderr, results on stdout, exit codes as documented.
+"""Command line: the verbs of `upwell.api`, results on stdout, progress and messages on stderr.
 
-0 done · 1 it could not be done · 2 wrong usage · 3 stopped early, what there is was kept · 4 a refresh found changes (--exit-code)
-
-app          the command itself
-network      the options of all verbs that ask a site
+app          the `upwell` command, its help page and version
+options      arguments and options of all verbs, and the help pages of verbs
+network      options of all verbs that query a site
 harvesting   forms, harvest, probe, demo
-asking       ask, search, sql, enrich
+sources      ask, search, sql, enrich, match, compare
 offline      extract, entities, cluster, links, queries, blocks
-folders      status, export, config
+status       status, export, config
 serving      serve, mcp
-together     match, compare
-printing     results and warnings
+display      results as lines of text
+printing     stdout and stderr
+progress     the progress line of a harvest
 
-A verb imports what only it needs, so that `--help` and the other verbs do not pay for it.
+A verb imports its dependencies when it runs, so that `--help` and the other verbs start quickly.
 """
 
-from upwell.cli import asking, folders, harvesting, offline, serving, together
+from upwell.cli import harvesting, offline, serving, sources, status
 from upwell.cli.app import app, main
 
-__all__ = ["app", "asking", "folders", "harvesting", "main", "offline", "serving", "together"]
+__all__ = ["app", "harvesting", "main", "offline", "serving", "sources", "status"]

@@ -1,4 +1,4 @@
-"""`python -m upwell.cli`."""
+"""Entry point of `python -m upwell.cli`."""
 
 from upwell.cli import main
 

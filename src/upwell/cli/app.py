@@ -1,37 +1,77 @@
-"""The `upwell` command itself: the app that the verbs of the other modules are added to, and what stands before a verb."""
+"""The `upwell` command: the Typer app to which the other modules add their verbs, its help page and the options before a verb."""
 
 import signal
 import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from upwell.cli.network import converted, option_name
+from upwell.cli.options import FORMER_NAMES, HelpCommand, Verbose
 from upwell.cli.printing import warn
-from upwell.config import Settings, read_settings
+from upwell.config import Origin, Settings, read_settings
 from upwell.errors import UpwellError
 from upwell.signals import end_program, leave, was_ended
 
 __all__ = ["app", "main", "settings_of"]
 
-INTERRUPTED = "interrupted; what was kept before is whole"
+INTERRUPTED = "interrupted; everything that was saved before is intact"
+MAX_HELP_WIDTH = 100  # columns of `--help` on a wide terminal; Typer's own limit is 80
 
-app = typer.Typer(
+# Verbs by topic, as `upwell --help` lists them; a verb that is not named here follows under "Other verbs".
+VERB_GROUPS = {
+    "Harvest": ("harvest", "demo", "forms", "probe"),
+    "Look at harvests": ("status", "explain", "export", "serve", "mcp", "config"),
+    "Combine sources": ("ask", "search", "sql", "match", "compare", "enrich"),
+    "Read saved pages": ("extract", "entities", "blocks", "links", "cluster", "queries"),
+}
+
+
+class _HelpGroup(TyperGroup):
+    """Group whose `--help` lists the verbs by topic."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write one section per topic."""
+        named = [name for names in VERB_GROUPS.values() for name in names]
+        groups = {**VERB_GROUPS, "Other verbs": tuple(name for name in self.commands if name not in named)}
+        width = max(map(len, self.commands))
+        for title, names in groups.items():
+            verbs = [(name, self.commands[name]) for name in names if name in self.commands]
+            rows = [(name.ljust(width), verb.get_short_help_str(formatter.width - width - 6)) for name, verb in verbs]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+
+class _App(typer.Typer):
+    """Typer app whose verbs have the help pages of `HelpCommand`."""
+
+    def command(self, name: str | None = None, **settings: Any) -> Callable[[Any], Any]:
+        return super().command(name, **{"cls": HelpCommand, **settings})
+
+
+app = _App(
+    cls=_HelpGroup,
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Brings up the data behind search boxes.\n\nExample: upwell harvest https://example.org/ -o harvest",
-    epilog="Exit codes: 0 done, 1 could not be done, 2 wrong usage, 3 stopped early and kept what there is, "
-    "4 with --exit-code a refresh found changes.",
+    context_settings={"max_content_width": MAX_HELP_WIDTH},
+    help="Harvest the data behind search boxes: one table per site, with a statement of how much of the site it holds.\n\n"
+    "Example: upwell harvest https://example.org/ -o harvest",
+    epilog="`upwell VERB --help` describes a verb. Exit codes: 0 done, 1 failed, 2 wrong usage, "
+    "3 stopped early and kept the results so far, 4 changes found by a refresh with --exit-code.",
 )
 
 
 def main() -> None:
-    """The `upwell` command."""
+    """Run the `upwell` command."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end_program)
     try:
-        app()
-    except SystemExit as end:  # Typer makes one of Ctrl-C, too, with a code of its own
+        app(prog_name="upwell")
+    except SystemExit as end:  # Typer turns Ctrl-C into an exit with a code of its own
         if not end.code or not was_ended():
             raise
         leave(INTERRUPTED)
@@ -43,33 +83,52 @@ def main() -> None:
 
 
 def _print_version(is_wanted: bool) -> None:
-    if is_wanted:
-        from upwell import __version__
+    if not is_wanted:
+        return
+    from upwell import __version__
+    from upwell.native import compiled
 
-        print(f"upwell {__version__}")
-        raise typer.Exit
+    print(f"upwell {__version__}", flush=True)
+    if compiled is None:
+        warn(
+            "WARNING: the compiled module is missing or belongs to another version, so pages are read by much slower Python code."
+        )
+        warn("hint: install a wheel for your platform: pip install --force-reinstall upwell")
+        warn(
+            "hint: from a clone, install a C compiler and the Python headers, then run: pip install --force-reinstall -e ."
+        )
+    raise typer.Exit
 
 
 def settings_of(context: typer.Context) -> Settings:
-    """What variables and upwell.toml say for the verbs of this app."""
+    """Return the settings of UPWELL_… variables and upwell.toml, with former names of options replaced by present ones."""
     group: Any = context.command
     names = {
-        verb: [name for parameter in command.params if (name := option_name(parameter))]
+        verb: [*filter(None, map(option_name, command.params)), *FORMER_NAMES.get(verb, ())]
         for verb, command in group.commands.items()
     }
-    return read_settings(names)
+    settings = read_settings(names)
+    return replace(
+        settings,
+        verbs={verb: _renamed(table, FORMER_NAMES.get(verb, {})) for verb, table in settings.verbs.items()},
+        sites={host: _renamed(table, FORMER_NAMES["harvest"]) for host, table in settings.sites.items()},
+    )
+
+
+def _renamed(table: Mapping[str, Origin], names: Mapping[str, str]) -> dict[str, Origin]:
+    return {names.get(name, name): origin for name, origin in table.items()}
 
 
 def _defaults(context: typer.Context, settings: Settings) -> dict[str, dict[str, Any]]:
-    """The settings by verb and parameter, as Typer takes the defaults of verbs."""
+    """Return the settings by verb and parameter, as Typer takes the defaults of verbs."""
     group: Any = context.command
     defaults: dict[str, dict[str, Any]] = {}
     for verb, command in group.commands.items():
-        found = settings.verbs.get(verb, {})
+        origins = settings.verbs.get(verb, {})
         for parameter in command.params:
             name = option_name(parameter)
-            if name in found:
-                value, where = found[name].value, f"{found[name].where}: {name}"
+            if name in origins:
+                value, where = origins[name].value, f"{origins[name].where}: {name}"
                 defaults.setdefault(verb, {})[parameter.name] = converted(context, parameter, value, where)
     return defaults
 
@@ -80,7 +139,8 @@ def upwell(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
+    verbose: Verbose = 0,
 ) -> None:
-    """The options that stand before a verb."""
+    """Read the settings for all verbs."""
     context.obj = settings_of(context)
     context.default_map = _defaults(context, context.obj)

@@ -1,29 +1,114 @@
-"""The verbs that ask a site: forms, harvest, probe, and demo, which brings its own site."""
+"""The verbs that query a site: `forms`, `harvest`, `probe`, and `demo`, which starts the site that it harvests."""
 
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from upwell import api, options
+from upwell import api
+from upwell.choose.plan import Plan
+from upwell.cli import options
 from upwell.cli.app import app
 from upwell.cli.network import asks_sites, manners_of, values_for
-from upwell.cli.outcomes import Outcomes, print_harvest
-from upwell.cli.printing import as_json_text, print_result, warn
+from upwell.cli.printing import as_json_text, print_result, printable, table_lines, warn
 from upwell.config import Settings
-from upwell.errors import UpwellError
-from upwell.harvest.plan import Plan
+from upwell.errors import Crashed, Interrupted, UpwellError
 
 if TYPE_CHECKING:
     from upwell.demo import Switches
+    from upwell.harvest.files import Result
+    from upwell.many_sites import SiteOutcome
+    from upwell.results import DemoTruth
     from upwell.source.model import SourceModel
 
-__all__ = ["demo", "forms", "harvest", "probe"]
+__all__ = ["Outcomes", "demo", "forms", "harvest", "print_harvest", "probe"]
 
-CHANGED = 4  # exit code of a refresh that found something new, changed or gone, where --exit-code asks for it
+FEW_SITES = 20  # up to this number each site is printed in full, with a table at the end; above it, one line per site
+EARLY_STOPS = ("interrupted", "blocked", "forbidden")  # reasons to stop that lead to exit code 3
+CHANGED = 4  # exit code for --exit-code if a refresh finds new, changed or gone records
+SAMPLE_ROWS = 5  # rows of the table that `demo` prints
+
+
+@dataclass
+class Outcomes:
+    """Printer of the outcomes of a harvest's sites; it keeps only what the exit code and the final table need."""
+
+    sites: int
+    as_json: bool
+    results: "list[Result | UpwellError]" = field(default_factory=list)  # only for at most FEW_SITES sites
+    ended: int = 0
+    failed: int = 0
+    is_interrupted: bool = False
+    has_crashed: bool = False
+    has_stopped_early: bool = False
+    has_changed: bool = False
+    records: int = 0
+    requests: int = 0
+
+    def add(self, outcome: "SiteOutcome") -> None:
+        """Print the outcome of a site."""
+        result, self.ended = outcome.result, self.ended + 1
+        if self.sites <= FEW_SITES:
+            self.results.append(result)
+        if isinstance(result, UpwellError):
+            self.failed += 1
+            self.is_interrupted |= isinstance(result, Interrupted)
+            self.has_crashed |= isinstance(result, Crashed)
+            if self.sites > 1:
+                warn(str(result))
+            return
+        self.has_stopped_early |= result.summary["stopped"] in EARLY_STOPS
+        self.has_changed |= any(result.summary.get("refreshed", {}).get(kind) for kind in ("new", "changed", "gone"))
+        self.records, self.requests = (
+            self.records + result.summary["records"],
+            self.requests + result.summary["requests"],
+        )
+        if self.sites <= FEW_SITES or self.as_json:
+            print_harvest(result, self.as_json)
+        else:
+            print(
+                printable(
+                    f"{result.summary['site']}: {result.summary['statement']} Stopped: {result.summary['stopped']}."
+                )
+            )
+
+    def close(self) -> int:
+        """Print the totals of all sites and return the exit code; raise the error of a single site."""
+        if self.sites == 1 and self.failed:
+            raise next(result for result in self.results if isinstance(result, UpwellError))
+        if self.sites > 1 and not self.as_json:
+            self._print_all()
+        if self.failed == self.ended:
+            return 3 if self.is_interrupted or not self.ended else 1
+        if self.has_crashed:
+            return 1
+        return 3 if self.failed or self.has_stopped_early or self.ended < self.sites else 0
+
+    def _print_all(self) -> None:
+        from upwell.cli.display import lines_of_many
+
+        if self.sites <= FEW_SITES:
+            print("\n".join(map(printable, lines_of_many(self.results))))
+        else:
+            print(f"{self.ended - self.failed:,} sites: {self.records:,} records, {self.requests:,} requests")
+            if self.failed:
+                print(f"{self.failed:,} of {self.ended:,} failed; the reasons are above and in summary.jsonl")
+        if not_begun := self.sites - self.ended:
+            print(f"{not_begun:,} of {self.sites:,} were not begun; the same command continues with them")
+
+
+def print_harvest(result: "Result", as_json: bool, truth: "DemoTruth | None" = None) -> None:
+    """Print the result of one site, for people or as JSON."""
+    from upwell.cli.display import lines_of_harvest
+
+    if as_json:
+        print(as_json_text({**result.summary, "truth": truth.as_dict()} if truth else result.summary), flush=True)
+    else:
+        print("\n".join(map(printable, lines_of_harvest(result, truth))))
 
 
 @app.command(epilog="Example: upwell forms https://example.org/ --json")
@@ -35,9 +120,9 @@ def forms(
     browser: options.Browser = "auto",
     as_json: options.Json = False,
 ) -> None:
-    """How is this site asked? Judges every form of a page and gives the templates that follow, best first.
+    """Show the forms of a page and the search interfaces of the site, best first.
 
-    At an address the templates are tried with a few queries, and pages around it are looked at where it has none.
+    For a URL, the search interfaces are tried with a few queries; if the page has none, pages that it links to are read as well.
     """
     values = values_for(context, page)
     result = api.forms(
@@ -51,12 +136,12 @@ def forms(
 
 
 @app.command(
-    cls=options.OptionalValues,
     epilog="Example: upwell harvest https://example.org/ -o harvest --budget 500\n\n"
     "Example: upwell harvest https://example.org/ --details --budget 5000\n\n"
     "Example: upwell harvest sites.txt --time 3600 --format sqlite --log events.jsonl\n\n"
+    "Example: upwell harvest https://example.org/ --columns title,author,year --format csv\n\n"
     "Example: upwell harvest https://example.org/ --queries authors/example.com:author --knowledge base.tsv\n\n"
-    "Example: upwell harvest sites.txt --engine processes --at-once 200 --total-budget 100000 --json > ended.jsonl",
+    "Example: upwell harvest sites.txt --engine processes --total-budget 100000 --json > ended.jsonl",
 )
 @asks_sites
 def harvest(
@@ -70,7 +155,7 @@ def harvest(
     goal: options.Goal = "complete",
     about: options.About = "",
     form: options.FormNumber = None,
-    template: options.Template = "",
+    interface: options.Interface = "",
     source: options.SourceFile = None,
     words: options.Words = "",
     queries: options.Queries = None,
@@ -91,25 +176,26 @@ def harvest(
     total_budget: options.TotalBudget = 0,
     as_json: options.Json = False,
 ) -> None:
-    """From a home page to a table: finds the form, probes, learns, harvests, says how much is held.
+    """Harvest a site into a table, with a statement of how much of it is held.
 
-    Run again, the same command goes on where it was cut off, or further with a larger budget.
+    Upwell finds the search form, learns what the answers look like, and chooses the queries. The same command, run again,
+    continues where it stopped; with a larger budget it continues further.
     """
-    from upwell.progress import ProgressLine
+    from upwell.cli.progress import ProgressLine
 
-    sites = options.checked_sites(places)  # a hundred thousand addresses, but not as many jobs
+    sites = options.checked_sites(places)
     jobs = (_job(site, values_for(context, site)) for site in sites)
     outcomes = Outcomes(len(sites), as_json)
     with ProgressLine(total_budget or _budget(context, sites), not as_json, log) as observe:
         api.harvest_each(
-            list(jobs) if context.params["login"] else jobs,  # who logs in does so before anything is asked
+            list(jobs) if context.params["login"] else jobs,  # all logins come before the first request
             outcomes.add,
             out=out,
             format=options.choice("--format", format, options.FORMATS),
             queries=queries,
             query_log=query_log,
             knowledge_base=knowledge,
-            running=api.Running(
+            running=api.RunOptions(
                 engine=options.choice("--engine", engine, options.ENGINES),
                 at_once=at_once,
                 state=state,
@@ -124,7 +210,7 @@ def harvest(
 
 
 def _budget(context: typer.Context, sites: Sequence[str]) -> int:
-    """Requests of all sites together; upwell.toml may have other budgets for some."""
+    """Return the sum of the sites' budgets; upwell.toml may set a different budget for some."""
     settings = context.obj
     if not isinstance(settings, Settings) or not settings.sites:
         return int(context.params["budget"]) * len(sites)
@@ -132,7 +218,7 @@ def _budget(context: typer.Context, sites: Sequence[str]) -> int:
 
 
 def _job(site: str, values: dict[str, Any]) -> api.Job:
-    """One site with the plan and the manners that the options ask for there."""
+    """Build the job of one site from the values of the options for it."""
     plan = Plan(
         budget=values["budget"],
         seconds=values["seconds"],
@@ -141,10 +227,12 @@ def _job(site: str, values: dict[str, Any]) -> api.Job:
         goal=options.choice("--goal", values["goal"], options.GOALS),
         about=values["about"],
         form=values["form"],
-        template=values["template"],
+        search_interface=values["interface"],
         models=_models(Path(values["source"])) if values["source"] else (),
         words=tuple(values["words"].split()),
         details=options.details(values["details"]),
+        columns=options.names(values["columns"]),
+        drop=options.names(values["drop"]),
         refresh=values["refresh"],
         browser=options.choice("--browser", values["browser"], options.BROWSERS),
     )
@@ -152,7 +240,7 @@ def _job(site: str, values: dict[str, Any]) -> api.Job:
 
 
 def _models(file: Path) -> "tuple[SourceModel, ...]":
-    """The models of --source."""
+    """Load the source models of the file given with --source."""
     from upwell.source.model import load_all
 
     return load_all(options.source_text(file))
@@ -168,43 +256,74 @@ def probe(
     background: options.Background = 10,
     as_json: options.Json = False,
 ) -> None:
-    """Sends the probe queries and keeps the answers, in a folder that `upwell extract` reads; stops when the kinds are stable."""
-    from upwell.progress import ProgressLine
+    """Send probe queries and save the answers for `upwell extract`.
+
+    Probing stops when the kinds of the answers no longer change.
+    """
+    from upwell.cli.progress import ProgressLine
 
     plan = Plan(probes=count, background=background, budget=Plan.budget + 2 * (count + background))
     manners = manners_of(values_for(context, url), url)
     with ProgressLine(count + background, not as_json) as observe:
         summary = api.probe(url, out=out, plan=plan, manners=manners, observe=observe)
-    print(as_json_text(summary.as_dict()) if as_json else f"{summary.pages} answers kept in {out}")
+    print(as_json_text(summary.as_dict()) if as_json else f"{summary.pages} answers saved in {out}")
 
 
 @app.command(
-    epilog="Example: upwell demo -o demo-harvest\n\nExample: upwell demo --serve --set layout=table --set limit=100"
+    epilog="Example: upwell demo\n\nExample: upwell demo --hard --budget 1400\n\n"
+    "Example: upwell demo --serve --set layout=table --set result_cap=100"
 )
 def demo(
     out: options.Out = "demo-harvest",
     budget: options.Budget = 700,
+    hard: options.Hard = False,
     settings: options.DemoSettings = None,
     serve_only: options.ServeOnly = False,
     port: options.Port = 8000,
     as_json: options.Json = False,
 ) -> None:
-    """Starts the bundled site of 34,000 cities and harvests it, with the true coverage beside the estimated one."""
-    from upwell.demo import Switches
-    from upwell.progress import ProgressLine
+    """Harvest the bundled site, and compare the table with its true content.
 
+    By default the site has the 776 cities of Italy and Greece and lists them all for an empty query, so that a few dozen requests
+    reach everything. With --hard it has 34,006 cities and returns at most 200 per query. --set changes settings of that hard site.
+    """
+    from upwell.cli.progress import ProgressLine
+    from upwell.demo import SMALL_SITE, Switches
+
+    is_small = not (hard or settings)
     switches = Switches.parse(settings or [])
     if serve_only:
         _serve(switches, port, as_json)
         return
     with ProgressLine(budget, not as_json) as observe:
-        plan = Plan(budget=budget)
-        result, truth = api.demo(out=out, switches=switches, plan=plan, observe=observe, port=port, warn=warn)
+        plan = Plan(budget=budget, coverage=1.0) if is_small else Plan(budget=budget)
+        result, truth = api.demo(
+            out=out, switches=SMALL_SITE if is_small else switches, plan=plan, observe=observe, port=port, warn=warn
+        )
+    if not as_json:
+        _print_sample(result)
     print_harvest(result, as_json, truth)
+    if is_small and not as_json:
+        print("the hard case, 34,006 cities of which a query returns at most 200: upwell demo --hard")
+
+
+def _print_sample(result: "Result") -> None:
+    """Print some rows of a Parquet table, evenly spaced, in as many columns as the terminal has room for."""
+    from shutil import get_terminal_size
+
+    from upwell.table.parquet import read_values
+
+    rows = list(read_values(result.records))
+    count = min(SAMPLE_ROWS, len(rows))
+    sample = [rows[number * len(rows) // count] for number in range(count)]
+    names = list(result.summary["checks"]["types"])
+    for line in table_lines(names, [[row.get(name) for name in names] for row in sample], get_terminal_size().columns):
+        print(line)
+    print(f"({count} of {len(rows):,} rows)\n")
 
 
 def _serve(switches: "Switches", port: int, as_json: bool) -> None:
-    """Runs the demo site until Ctrl-C, then lists the requests that it received."""
+    """Run the demo site until Ctrl-C, then print the requests that it received."""
     import signal
     from contextlib import suppress
     from dataclasses import asdict
@@ -213,11 +332,11 @@ def _serve(switches: "Switches", port: int, as_json: bool) -> None:
 
     try:
         with serve(switches, port=port) as site:
-            print(f"the demo site is at {site.url} (Ctrl-C ends it)", file=sys.stderr, flush=True)
+            print(f"the demo site is at {site.url} (stop it with Ctrl-C)", file=sys.stderr, flush=True)
             with suppress(KeyboardInterrupt):
                 signal.pause()
             for received in site.received if as_json else ():
                 print(json.dumps(asdict(received)))
             print(f"{len(site.received)} requests received", file=sys.stderr)
     except OSError as error:
-        raise UpwellError(f"port {port} cannot be used ({error.strerror}); name another with --port") from error
+        raise UpwellError(f"port {port} cannot be used ({error.strerror}); choose another with --port") from error

@@ -1,4 +1,4 @@
-"""The options of all verbs that ask a site, and what they come to for one site: the command line, variables, upwell.toml."""
+"""Options of all verbs that query a site, and their values for one site: command line, variables, upwell.toml."""
 
 import inspect
 import sys
@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from upwell import options
+from upwell.cli import options
 from upwell.cli.printing import warn
 from upwell.config import Settings
 from upwell.errors import WrongUsage
 from upwell.net.access import Access, parse_header
 from upwell.net.manners import Manners
-from upwell.page.hosts import host_and_port
+from upwell.urls.hosts import host_and_port
 
 if TYPE_CHECKING:
     from upwell.net.cookies import Cookie
 
 __all__ = ["OPTIONS", "asks_sites", "converted", "manners_of", "option_name", "values_for"]
 
-# name → type with its help, and default
+# option → its annotation, and its default
 OPTIONS: dict[str, tuple[Any, Any]] = {
     "rate": (options.Rate, 1.0),
     "contact": (options.Contact, ""),
@@ -41,7 +41,7 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
 
 
 def asks_sites(verb: Callable[..., None]) -> Callable[..., None]:
-    """Gives a verb these options; `values_for` has their values."""
+    """Add the options of `OPTIONS` to a verb; it gets their values from `values_for`."""
     own = list(inspect.signature(verb).parameters.values())
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     shared = [inspect.Parameter(name, kind, default=d, annotation=a) for name, (a, d) in OPTIONS.items()]
@@ -56,29 +56,32 @@ def asks_sites(verb: Callable[..., None]) -> Callable[..., None]:
 
 
 def option_name(parameter: Any) -> str:
-    """An option's name as settings have it: `user-agent`; "" for an argument."""
+    """Return the name of an option as it is written in settings, such as `user-agent`; "" for an argument."""
     return next((str(name)[2:] for name in parameter.opts if name.startswith("--")), "")
 
 
 def values_for(context: typer.Context, site: str) -> dict[str, Any]:
-    """The values of a verb's options for one site: what upwell.toml says of the site holds where nobody said otherwise."""
+    """Return the values of a verb's options for one site.
+
+    The table of the site in upwell.toml takes precedence over defaults and over its other tables, not over the command line or variables.
+    """
     settings = context.obj if isinstance(context.obj, Settings) else Settings()
     values = dict(context.params)
     host, _ = host_and_port(site if "://" in site else f"//{site}")
     of_verb = settings.verbs.get(context.info_name or "", {})
     for parameter in context.command.params:
         name = option_name(parameter)
-        found = settings.of_site(host).get(name)
+        origin = settings.of_site(host).get(name)
         source = context.get_parameter_source(str(parameter.name))
-        is_said = source is not None and source.name == "COMMANDLINE"
-        if found is None or is_said or (name in of_verb and of_verb[name].is_variable):
+        is_on_command_line = source is not None and source.name == "COMMANDLINE"
+        if origin is None or is_on_command_line or (name in of_verb and of_verb[name].is_variable):
             continue
-        values[str(parameter.name)] = converted(context, parameter, found.value, f"{found.where}: {name}")
+        values[str(parameter.name)] = converted(context, parameter, origin.value, f"{origin.where}: {name}")
     return values
 
 
 def converted(context: typer.Context, parameter: Any, value: Any, where: str) -> Any:
-    """A value of upwell.toml as the command line would take it."""
+    """Convert a value of upwell.toml as if it were given on the command line."""
     try:
         return parameter.process_value(context, value)
     except typer.BadParameter as error:
@@ -86,7 +89,7 @@ def converted(context: typer.Context, parameter: Any, value: Any, where: str) ->
 
 
 def manners_of(values: dict[str, Any], site: str) -> Manners:
-    """The manners and the access that the options ask for at one site."""
+    """Build the manners and the access for one site from the values of the options."""
     user, _, password = _from_file(values["user"], "--user").partition(":")
     if user and not password:
         password = _ask_password(user)
@@ -111,7 +114,7 @@ def manners_of(values: dict[str, Any], site: str) -> Manners:
 
 
 def _cookies(values: dict[str, Any], site: str) -> "tuple[Cookie, ...]":
-    """The cookies of --cookies and --login; a word where none of them is for the site."""
+    """Return the cookies of --cookies and --login; warn if those of --cookies are all for other sites."""
     from upwell.net.cookies import read_cookies
 
     host, _ = host_and_port(site if "://" in site else f"//{site}")
@@ -120,14 +123,14 @@ def _cookies(values: dict[str, Any], site: str) -> "tuple[Cookie, ...]":
         domains = ", ".join(sorted({cookie.domain for cookie in cookies})[:3])
         warn(f"--cookies {values['cookies']} has no cookie for {host}, only for {domains}")
     if values["login"]:
-        from upwell.net.login import session
+        from upwell.net.login import session_cookies
 
-        cookies += session(site, values["proxy"], lambda word: print(word, file=sys.stderr, flush=True))
+        cookies += session_cookies(site, values["proxy"], lambda message: print(message, file=sys.stderr, flush=True))
     return cookies
 
 
 def _from_file(text: str, option: str) -> str:
-    """A value, or the content of the file that `@FILE` names, so that no secret is seen in the list of processes."""
+    """Return a value, or the content of the file for `@FILE`, which keeps a secret out of the list of processes."""
     if not text.startswith("@"):
         return text
     try:
@@ -138,7 +141,7 @@ def _from_file(text: str, option: str) -> str:
 
 def _ask_password(user: str) -> str:
     if not sys.stdin.isatty():
-        raise WrongUsage(f"--user {user}: there is no password; write NAME:PASSWORD, or @FILE with such a line")
+        raise WrongUsage(f"--user {user}: the password is missing; write NAME:PASSWORD, or @FILE with such a line")
     from getpass import getpass
 
     return getpass(f"password of {user}: ")

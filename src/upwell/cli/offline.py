@@ -1,18 +1,19 @@
-"""The verbs that work on saved pages, and `blocks`, which may fetch them."""
+"""The verbs that read saved pages: `extract`, `entities`, `cluster`, `links`, `queries`, and `blocks`, which can also fetch them."""
 
 from collections.abc import Mapping
 
 import typer
 
-from upwell import api, options
+from upwell import api
+from upwell.cli import options
 from upwell.cli.app import app
 from upwell.cli.network import asks_sites, manners_of, values_for
 from upwell.cli.printing import print_result, warn
 from upwell.errors import WrongUsage
 
-STOPPED_EARLY = 3
-
 __all__ = ["blocks", "cluster", "entities", "extract", "links", "queries"]
+
+STOPPED_EARLY = 3  # exit code
 
 
 @app.command(
@@ -32,9 +33,10 @@ def extract(
     workers: options.PartWorkers = 0,
     as_json: options.Json = False,
 ) -> None:
-    """Offline: what do these answers say? Learns from the pages of one source together, prints one result a page.
+    """Extract the records of saved answers of one source.
 
-    With --engine one a WARC file: many of them are read at once, and -o gets a part of the table for each.
+    The structure is learned from all pages together; one result is printed per page. With --engine, many WARC files are read at once: one
+    result is printed per file, and the folder of -o receives a part of the table for each.
     """
     from upwell.source.model import load
 
@@ -45,7 +47,7 @@ def extract(
             "extract", [path], out, engine, workers, model, {**others, "--format": format != "parquet"}, as_json
         )
         return
-    found = api.extract(
+    pages = api.extract(
         path,
         model=model,
         save=save,
@@ -56,7 +58,7 @@ def extract(
         format=options.choice("--format", format, options.FORMATS),
         warn=warn,
     )
-    for page in found:
+    for page in pages:
         print_result(page, as_json)
 
 
@@ -74,11 +76,12 @@ def entities(
     workers: options.PartWorkers = 0,
     as_json: options.Json = False,
 ) -> None:
-    """Offline: pages that each show one thing become one table. Learns the columns from all pages, prints one result a page.
+    """Extract a table from saved pages that each describe one entity.
 
-    With --engine one a WARC file: many of them are read at once, and -o gets a part of the table for each.
+    The columns are learned from all pages together; one result is printed per page. With --engine, many WARC files are read at once: one
+    result is printed per file, and the folder of -o receives a part of the table for each.
     """
-    from upwell.extract.entities import load_model
+    from upwell.records.entity_model import load_model
 
     known = load_model(options.source_text(model, "upwell entities --save")) if model else None
     if engine:
@@ -100,18 +103,18 @@ def _read_in_parts(
     others: Mapping[str, object],
     as_json: bool,
 ) -> None:
-    """Prints a result for each WARC file; exit code 3 where one is broken. `others` are options that do not go with it."""
+    """Print a result for each WARC file; exit with 3 if one is broken. `others` are options that --engine does not support."""
     if out is None or len(places) > 1:
-        raise WrongUsage("--engine reads one folder of WARC files, and writes the parts of its tables to that of -o")
+        raise WrongUsage("--engine reads one folder of WARC files and needs a folder for the tables: choose it with -o")
     if given := [name for name, value in others.items() if value]:
-        raise WrongUsage(f"{', '.join(given)} does not go with --engine; without it all is read by one process")
+        raise WrongUsage(f"{', '.join(given)} cannot be combined with --engine; leave one of them out")
     chosen = options.choice("--engine", engine, options.PART_ENGINES)
     is_whole = True
     for part in api.read_in_parts(verb, places[0], out=out, engine=chosen, workers=workers, model=model, warn=warn):
         print_result(part, as_json)
         if part.trouble:
             is_whole = False
-            warn(f"{part.file}: {part.trouble}; the rest is done, and the same command tries it again")
+            warn(f"{part.file}: {part.trouble}; the same command tries this file again")
     raise typer.Exit(0 if is_whole else STOPPED_EARLY)
 
 
@@ -129,8 +132,8 @@ def cluster(
     known: options.EarlierAnswers = None,
     as_json: options.Json = False,
 ) -> None:
-    """Offline: which answers were made by the same template? Groups the pages of one source and names their kinds."""
-    from upwell.answers.clusters import ClusterParams
+    """Group saved answers by page template, and name the kind of each group."""
+    from upwell.papers.thor import ClusterParams
 
     params = ClusterParams(
         signature=options.choice("--signature", signature, options.SIGNATURES),
@@ -147,12 +150,12 @@ def cluster(
 
 @app.command(epilog="Example: upwell links saved-answers/ --json")
 def links(path: options.AnswersPath, base_url: options.AnswersUrl = "", as_json: options.Json = False) -> None:
-    """Offline: where do answers lead? The next page of each, the roles of URL arguments, and which URLs are worth fetching."""
+    """Find next pages, URLs worth fetching and the roles of URL arguments in saved answers."""
     print_result(api.links(path, base_url=base_url), as_json)
 
 
 @app.command(
-    epilog="Example: upwell queries --snapshot texts.jsonl --limit 50 --json\n\n"
+    epilog="Example: upwell queries --snapshot texts.jsonl --result-cap 50 --json\n\n"
     "Example: upwell queries --snapshot harvest/example.org --column title --method cluster --distance cosine"
 )
 def queries(
@@ -161,7 +164,7 @@ def queries(
     method: options.SelectionMethod = "overflow",
     sampling: options.Sampling = "all",
     size: options.QueryCount = 150,
-    limit: options.ResultCap = 0,
+    result_cap: options.ResultCap = 0,
     distance: options.WordDistance = "intersection",
     linkage: options.Linkage = "complete",
     delta: options.Delta = 0.6,
@@ -171,12 +174,12 @@ def queries(
     seed: options.Seed = 0,
     as_json: options.Json = False,
 ) -> None:
-    """Offline: chooses a dictionary of queries from texts, or generates queries from a log and a knowledge base."""
-    from upwell.queries.select import Selection
+    """Choose queries from texts, or generate them from a query log and a knowledge base."""
+    from upwell.papers.yuan import Selection
 
     selection = Selection(
         size=size,
-        limit=limit,
+        result_cap=result_cap,
         distance=options.choice("--distance", distance, options.WORD_DISTANCES),
         linkage=options.choice("--linkage", linkage, options.LINKAGES),
         tolerance=delta,
@@ -214,14 +217,15 @@ def blocks(
     workers: options.PartWorkers = 0,
     as_json: options.Json = False,
 ) -> None:
-    """Which parts of ordinary pages inform? Articles with title, date and author, and tables of contents, a result a page.
+    """Find the main content and the tables of contents of ordinary pages.
 
-    With --engine one a WARC file: many of them are read at once, and -o gets a part of the tables for each.
+    Articles have a title, a date and an author. One result is printed per page. With --engine, many WARC files are read at once: one
+    result is printed per file, and the folder of -o receives a part of the tables for each.
     """
     if engine:
         _read_in_parts("blocks", places, out, engine, workers, None, {"--method": method != "upwell"}, as_json)
         return
-    found = api.blocks(
+    results = api.blocks(
         *places,
         depth=depth,
         follow=options.choice("--follow", follow, options.FOLLOWS),
@@ -231,8 +235,8 @@ def blocks(
         out=out,
     )
     pages = 0
-    for page in found:
+    for page in results:
         pages += 1
         print_result(page, as_json)
     if pages == 1:
-        warn("one page only, so what repeats through the site is not known; give more of its pages")
+        warn("with one page only, parts that repeat on every page cannot be recognized; give more pages of the site")

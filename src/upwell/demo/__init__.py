@@ -1,15 +1,13 @@
-"""The demo site: a real small web application over the world's cities, whose content is known exactly.
+"""Demo site: a small but real web application over the cities of the world, whose content is known exactly.
 
-cities        the records and the search over them
-switches      what can be changed about the site: its layout, its limits, what goes wrong
-result_page   one page of an answer: which matches it shows, where its links lead
-pages         the templates, a folder for each layout
-site          the handlers
-server        running it on loopback, from Python or from `upwell demo --serve`
+cities        records, and the search over them
+switches      settings of the site: layouts, limits, faults
+site          request handlers
+server        running the site on loopback, from Python or with `upwell demo --serve`
 """
 
 from upwell.demo.server import Running, serve, serve_anywhere
 from upwell.demo.site import Received
-from upwell.demo.switches import Switches
+from upwell.demo.switches import SMALL_SITE, Switches
 
-__all__ = ["Received", "Running", "Switches", "serve", "serve_anywhere"]
+__all__ = ["SMALL_SITE", "Received", "Running", "Switches", "serve", "serve_anywhere"]

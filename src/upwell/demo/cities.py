@@ -1,6 +1,6 @@
-"""The 34,000 cities of GeoNames, and the search over them: every word of the query must be in the record.
+"""The 34,006 cities of GeoNames with more than 15,000 people, and the search over them.
 
-`scripts/make_cities.py` has made their file.
+A city matches if it contains every word of the query. `scripts/make_cities.py` writes the data file.
 """
 
 import bz2
@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import Literal
 
-from upwell.page.terms import tokens
+from upwell.page.tokens import tokens
 
 __all__ = ["City", "Order", "all_cities", "by_id", "cities_of", "search"]
 
@@ -20,7 +20,7 @@ Order = Literal["relevance", "rank", "none"]
 
 @dataclass(frozen=True, slots=True)
 class City:
-    """One record of the demo site, with every field that its pages show."""
+    """Record of the demo site, with all fields of its pages."""
 
     id: int
     name: str
@@ -36,20 +36,20 @@ class City:
 
     @property
     def words(self) -> frozenset[str]:
-        """What a query can match."""
+        """Return the words that a query can match."""
         return frozenset(
             tokens(" ".join((self.name, self.country, self.region, self.continent, self.timezone, *self.other_names)))
         )
 
     @property
     def published(self) -> date:
-        """A date for the layouts that show one; it is made up (from the number), the data has none."""
+        """Return a date for the layouts that show one; it is made up from the identifier, because the data has none."""
         return date(2012, 1, 1) + timedelta(days=self.id % 4000)
 
 
 @cache
 def all_cities() -> tuple[City, ...]:
-    """Every city, the most populous first."""
+    """Return all cities, the most populous first."""
     packed = resources.files("upwell.demo").joinpath("cities.tsv.bz2").read_bytes()
     return tuple(_city(line.split("\t")) for line in bz2.decompress(packed).decode("utf-8").splitlines())
 
@@ -72,20 +72,21 @@ def _city(cells: list[str]) -> City:
 
 
 @cache
-def cities_of(country: str) -> tuple[City, ...]:
-    """The cities of a country, by its code; all where it is ""."""
-    return tuple(city for city in all_cities() if city.country_code == country) if country else all_cities()
+def cities_of(countries: str) -> tuple[City, ...]:
+    """Return the cities of some countries, given as comma-separated codes; all cities for an empty text."""
+    codes = countries.split(",")
+    return tuple(city for city in all_cities() if city.country_code in codes) if countries else all_cities()
 
 
 @cache
 def by_id() -> dict[int, City]:
-    """The cities by their number."""
+    """Return the cities by identifier."""
     return {city.id: city for city in all_cities()}
 
 
 @cache
 def _ranks_by_word() -> dict[str, list[int]]:
-    """For each word the ranks (indices into `all_cities()`) of the cities that have it, in ascending order."""
+    """Return for each word the ranks (indices into `all_cities()`) of the cities that contain it, in ascending order."""
     ranks: dict[str, list[int]] = {}
     for rank, city in enumerate(all_cities()):
         for word in city.words:
@@ -95,17 +96,25 @@ def _ranks_by_word() -> dict[str, list[int]]:
 
 @lru_cache(maxsize=4096)
 def search(
-    query: str, order: Order = "relevance", sort: str = "", continent: str = "", country: str = ""
+    query: str,
+    order: Order = "relevance",
+    sort: str = "",
+    continent: str = "",
+    country: str = "",
+    list_all: bool = False,
 ) -> tuple[City, ...]:
-    """All matches of a query; `sort`, where the visitor asked for one, goes before the site's own `order`."""
-    words = tokens(query)
-    if not words:
+    """Return all matches of a query, sorted by `sort` if the visitor chose it, otherwise in the site's own `order`.
+
+    An empty query matches all cities if `list_all` is set, and nothing otherwise.
+    """
+    cities, ranks_by_word, words = all_cities(), _ranks_by_word(), tokens(query)
+    if words:
+        ranks = set.intersection(*(set(ranks_by_word.get(word, ())) for word in words))
+        matches = [cities[rank] for rank in sorted(ranks)]
+    elif list_all and not query:
+        matches = list(cities)
+    else:
         return ()
-    cities, ranks_by_word = all_cities(), _ranks_by_word()
-    ranks = set(ranks_by_word.get(words[0], ()))
-    for word in words[1:]:
-        ranks.intersection_update(ranks_by_word.get(word, ()))
-    matches = [cities[rank] for rank in sorted(ranks)]
     if continent:
         matches = [city for city in matches if city.continent == continent]
     if country:
@@ -113,7 +122,7 @@ def search(
     if sort == "name":
         matches.sort(key=lambda city: city.name)
     elif sort == "population" or order == "rank":
-        pass  # they are in that order
+        pass  # the matches are in this order already
     elif order == "none":
         matches.sort(key=lambda city: zlib.crc32(f"{query}/{city.id}".encode()))
     else:

@@ -1,4 +1,4 @@
-"""Running the demo site on loopback, in a thread of its own."""
+"""Run the demo site on loopback, in its own thread."""
 
 import asyncio
 import threading
@@ -17,7 +17,7 @@ __all__ = ["Running", "serve", "serve_anywhere"]
 
 @dataclass
 class Running:
-    """A demo site that is up: its address, what it received so far, and what it truly holds."""
+    """Running demo site: its URL, the requests that it received so far, and its true content."""
 
     url: str
     switches: Switches
@@ -25,20 +25,20 @@ class Running:
 
     @property
     def truth(self) -> tuple[City, ...]:
-        """Every record that the site holds."""
+        """Return all records of the site."""
         return cities_of(self.switches.country)
 
 
 @contextmanager
 def serve(switches: Switches | None = None, *, host: str = "127.0.0.1", port: int = 0) -> Iterator[Running]:
-    """Starts the site (port 0: any free one) and stops it at the end of the `with` block.
+    """Start the site (port 0: any free port) and stop it at the end of the `with` block.
 
     >>> with serve(Switches(layout="table")) as site:
     ...     site.url.startswith("http://127.0.0.1:")
     True
     """
     switches = switches or Switches()
-    cities_of(switches.country)  # the data is loaded here, so that the first request is as fast as the others
+    cities_of(switches.country)  # loads the data, so that the first request is as fast as the others
     running = Running("", switches)
     loop = asyncio.new_event_loop()
     runner = web.AppRunner(application(switches, running.received), access_log=None, shutdown_timeout=0.1)
@@ -62,13 +62,13 @@ def serve(switches: Switches | None = None, *, host: str = "127.0.0.1", port: in
 
 @contextmanager
 def serve_anywhere(switches: Switches | None, port: int, warn: Callable[[str], None]) -> Iterator[Running]:
-    """Starts the site on a port, or on any free one where that is taken: a harvest of it then begins anew."""
+    """Start the site on a port, or on any free port if that is taken; a harvest then starts from the beginning."""
     with ExitStack() as stack:
         try:
             site = stack.enter_context(serve(switches, port=port))
         except OSError as error:
             site = stack.enter_context(serve(switches))
             warn(
-                f"port {port} is taken ({error.strerror}); the site is at {site.url} this time, and nothing is gone on with"
+                f"port {port} is taken ({error.strerror}); the site is at {site.url} and this harvest starts from the beginning"
             )
         yield site

@@ -1,22 +1,28 @@
-"""The demo site's handlers."""
+"""Request handlers of the demo site."""
 
 import asyncio
 import base64
 import gzip
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlencode
 
 from aiohttp import web
 
 from upwell.demo.cities import City, by_id, cities_of, search
-from upwell.demo.pages import Layout, layout_after_redesign, render
-from upwell.demo.result_page import ResultPage, as_json
-from upwell.demo.switches import Switches
+from upwell.demo.switches import Layout, Switches, layout_after_redesign, render
+from upwell.page.tokens import tokens
 
-__all__ = ["Received", "application"]
+__all__ = ["Received", "ResultPage", "application", "as_json"]
 
+KEPT_ARGUMENTS = ("continent", "country", "sort", "show", "token")  # arguments that links within an answer repeat
+LARGER_PAGE_SIZES = (50, 100)  # offered up to the switch `largest_page`
+MAX_CONTINENTS = 7  # values of the facet
+MAX_COUNTRIES = 8  # values of the facet
 ADVERTISEMENTS = (
     "Fly away today",
     "Hotels from 29 a night",
@@ -26,9 +32,128 @@ ADVERTISEMENTS = (
 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class ResultPage:
+    """One page of an answer; the templates get it as `answer`."""
+
+    query: str
+    total: int  # matches of the query, including those beyond the result cap
+    result_cap: int
+    page: int
+    pages: int
+    page_sizes: Sequence[int]  # offered to the visitor
+    first: int  # rank of the first match on this page, from 1
+    matches: Sequence[City]  # on this page
+    continents: Sequence[tuple[str, int]]  # name, matches
+    countries: Sequence[tuple[str, str, int]]  # name, code, matches
+    suggestions: Sequence[City]  # for a query without matches
+    is_redesigned: bool
+    origin: str  # scheme and host, for absolute URLs
+    path: str
+    arguments: Mapping[str, str]  # of this answer, without its page number
+    ref: str  # tracking argument, different in each answer
+
+    @classmethod
+    def of(
+        cls,
+        switches: Switches,
+        query: str,
+        sent: Mapping[str, str],
+        matches: Sequence[City],
+        *,
+        suggestions: Sequence[City],
+        is_redesigned: bool,
+        origin: str,
+        ref: str,
+    ) -> "ResultPage":
+        """Build the page requested by the arguments; a page number beyond the end gives the last page."""
+        reachable = matches[: switches.result_cap]
+        sizes = [size for size in (switches.page_size, *LARGER_PAGE_SIZES) if size <= switches.largest_page]
+        size = int(asked) if (asked := sent.get("show", "")) in map(str, sizes) else switches.page_size
+        pages = max(1, -(-len(reachable) // size))
+        page = min(max(1, int(number)), pages) if (number := sent.get("page", "1")).isdigit() else 1
+        start = (page - 1) * size
+        arguments = {name: value for name, value in sent.items() if name in KEPT_ARGUMENTS and value}
+        countries = Counter((city.country, city.country_code) for city in matches)
+        return cls(
+            query=query,
+            total=len(matches),
+            result_cap=switches.result_cap,
+            page=page,
+            pages=pages,
+            page_sizes=sizes,
+            first=start + 1,
+            matches=reachable[start : start + size],
+            continents=Counter(city.continent for city in matches).most_common(MAX_CONTINENTS),
+            countries=[(name, code, n) for (name, code), n in countries.most_common(MAX_COUNTRIES)],
+            suggestions=suggestions,
+            is_redesigned=is_redesigned,
+            origin=origin,
+            # further pages of a POST search have a URL that contains the query
+            path=f"/results/{base64.urlsafe_b64encode(query.encode()).decode()}" if switches.post else "/search",
+            arguments=arguments if switches.post else {"q": query} | arguments,
+            ref=ref,
+        )
+
+    @property
+    def last(self) -> int:
+        """Return the rank of the last match on this page."""
+        return self.first + len(self.matches) - 1
+
+    @property
+    def words(self) -> list[str]:
+        """Return the words of the query."""
+        return tokens(self.query)
+
+    @property
+    def title_matches(self) -> list[City]:
+        """Return the matches on this page whose name contains a word of the query."""
+        return [city for city in self.matches if not set(self.words).isdisjoint(tokens(city.name))]
+
+    @property
+    def text_matches(self) -> list[City]:
+        """Return the matches on this page whose name contains no word of the query."""
+        return [city for city in self.matches if set(self.words).isdisjoint(tokens(city.name))]
+
+    def link(self, **changed: object) -> str:
+        """Return the URL of this answer with some arguments changed; "" leaves an argument as it is."""
+        arguments = {**self.arguments, **{name: str(value) for name, value in changed.items() if value != ""}}
+        return f"{self.path}?{urlencode({**arguments, 'ref': self.ref})}"
+
+
+def as_json(answer: ResultPage) -> dict[str, Any]:
+    """Return the page as JSON (layout `json`)."""
+    return {
+        "query": answer.query,
+        "total": answer.total,
+        "limit": answer.result_cap,
+        "page": answer.page,
+        "pages": answer.pages,
+        "next": answer.link(page=answer.page + 1) if answer.page < answer.pages else None,
+        "previous": answer.link(page=answer.page - 1) if answer.page > 1 else None,
+        "facets": {
+            "continent": dict(answer.continents),
+            "country": {code: count for _, code, count in answer.countries},
+        },
+        "results": [
+            {
+                "id": city.id,
+                "name": city.name,
+                "place": {"country": city.country, "region": city.region, "continent": city.continent},
+                "population": city.population,
+                "timezone": city.timezone,
+                "alsoCalled": list(city.other_names),
+                "url": f"/city/{city.id}",
+            }
+            for city in answer.matches
+        ],
+        "suggestions": [city.name for city in answer.suggestions] if not answer.total else [],
+    }
+
+
 @dataclass(frozen=True)
 class Received:
-    """One request that the site received: when (monotonic seconds), what, and the status of the answer (0: there was none)."""
+    """Request that the site received, with its time (monotonic seconds) and the status of the answer (0: no answer)."""
 
     time: float
     method: str
@@ -42,11 +167,11 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def application(switches: Switches, received: list[Received]) -> web.Application:
-    """The web application; it adds every request to `received`."""
+    """Create the web application; it appends every request to `received`."""
     site = _Site(switches)
 
     @web.middleware
-    async def note(request: web.Request, handler: Handler) -> web.StreamResponse:
+    async def log(request: web.Request, handler: Handler) -> web.StreamResponse:
         started, status = time.monotonic(), 0
         try:
             if switches.latency:
@@ -61,7 +186,7 @@ def application(switches: Switches, received: list[Received]) -> web.Application
             agent = request.headers.get("User-Agent", "")
             received.append(Received(started, request.method, request.path, request.query_string, agent, status))
 
-    app = web.Application(middlewares=[note])
+    app = web.Application(middlewares=[log])
     app.add_routes(
         [
             web.get("/", site.home),
@@ -87,7 +212,7 @@ def application(switches: Switches, received: list[Received]) -> web.Application
 
 
 class _Site:
-    """The handlers; what differs between two equal requests (advertisement, recently viewed, tracking) comes from one seeded generator."""
+    """Handlers. A seeded generator makes equal requests differ: advertisements, recently viewed cities, tracking arguments."""
 
     def __init__(self, switches: Switches) -> None:
         self.switches = switches
@@ -148,7 +273,7 @@ class _Site:
         return await self.answer(request, sent)
 
     async def search_again(self, request: web.Request) -> web.StreamResponse:
-        """Further pages of a search by POST: the query is in the path, encoded."""
+        """Answer a further page of a POST search; the path contains the encoded query."""
         try:
             query = base64.urlsafe_b64decode(request.match_info["token"]).decode()
         except ValueError:
@@ -160,7 +285,7 @@ class _Site:
             return await self.fault(request)
         self.answers += 1
         query, continent, country = sent.get("q", "").strip(), sent.get("continent", ""), sent.get("country", "")
-        matches = search(query, self.switches.order, sent.get("sort", ""), continent, country)
+        matches = search(query, self.switches.order, sent.get("sort", ""), continent, country, self.switches.list_all)
         matches = tuple(current for city in matches if (current := self._in_this_edition(city)) is not None)
         is_redesigned = 0 < self.switches.drift_after < self.answers
         layout = layout_after_redesign(self.switches.layout) if is_redesigned else self.switches.layout
@@ -181,19 +306,19 @@ class _Site:
         return self.html("results", layout=layout, query=query, answer=result_page, ref=result_page.ref)
 
     def _in_this_edition(self, city: City) -> City | None:
-        """The city as this edition has it; None if it is gone, or never was on this site."""
-        if self.switches.country not in ("", city.country_code):
+        """Return the city in this edition; None if it is gone or not on this site."""
+        if self.switches.country and city.country_code not in self.switches.country.split(","):
             return None
         if not self.switches.edition or city.id % 50 > 1:
             return city
         return replace(city, population=city.population + 1000 * self.switches.edition) if city.id % 50 else None
 
     async def search_for_script(self, request: web.Request) -> web.StreamResponse:
-        """What the script of the search form asks for (switch `script=results`)."""
+        """Answer the request of the search form's script (switch `script=results`)."""
         matches = search(request.query.get("q", ""), self.switches.order)
         page = int(number) if (number := request.query.get("page", "1")).isdigit() else 1
         size = self.switches.page_size
-        shown = matches[: self.switches.limit][(page - 1) * size : page * size]
+        shown = matches[: self.switches.result_cap][(page - 1) * size : page * size]
         rows = [
             {"id": c.id, "name": c.name, "country": c.country, "population": c.population, "url": f"/city/{c.id}"}
             for c in shown
@@ -208,7 +333,7 @@ class _Site:
         return self.html("city", city=city)
 
     async def map(self, request: web.Request) -> web.StreamResponse:
-        """A picture of a city: a dot on an empty map of the world."""
+        """Return a picture of a city: a dot on an empty map of the world."""
         city = by_id().get(int(request.match_info["id"]))
         if city is None:
             raise web.HTTPNotFound
@@ -217,7 +342,7 @@ class _Site:
         return web.Response(text=svg, content_type="image/svg+xml")
 
     async def fault(self, request: web.Request) -> web.StreamResponse:
-        """Answers wrongly, in the way that the switch `fault` names."""
+        """Answer with the fault named by the switch `fault`."""
         kind = self.switches.fault
         if kind in ("500", "503", "429"):
             headers = {"Retry-After": "1"} if kind != "500" else {}

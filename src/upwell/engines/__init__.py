@@ -1,14 +1,8 @@
-"""Where work runs: in this process, in several, on many machines.
+"""Run work in this process, in several processes, or on a Ray cluster.
 
-An engine is given a function and runs it for one piece of work at a time, wherever it likes; `schedule.Schedule` decides which work is next.
-
-frame       what an engine is, and `engine_of`, which makes one by its name
-local       one event loop in this process
-processes   several worker processes, each with an event loop
-worker      what runs in such a process
-elsewhere   who waits for work that runs in another process, here or on a cluster
-ray         actors on the machines of a Ray cluster
-ray_worker  what runs in such an actor
-ray_connection  connecting to Ray, or starting one
-schedule    which work runs when: so many at once, one at a time for each host, failed ones again later
+engine      the interface of an engine, handles of workers, and how many sites a machine can run at once
+local       the engine of one process, and `create_engine`
+processes   several worker processes; `worker` is the program that runs in them
+ray         actors of a Ray cluster
+schedule    decides which work runs when
 """

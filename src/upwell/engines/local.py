@@ -1,26 +1,42 @@
-"""The engine of one process and one event loop."""
+"""Engine of one process and one event loop, and the choice of an engine by name."""
 
 from __future__ import annotations
 
+import os
 from types import TracebackType
 from typing import Any
 
-from upwell.engines.frame import Function, Observe
-from upwell.engines.limits import room_for
+from upwell.engines.engine import Engine, EventObserver, WorkFunction, site_capacity
+from upwell.engines.processes import ProcessEngine
+from upwell.engines.ray import RayEngine
+from upwell.errors import WrongUsage
 
-__all__ = ["LocalEngine"]
+__all__ = ["ENGINES", "LocalEngine", "create_engine"]
+
+ENGINES = ("local", "processes", "ray")
+
+
+def create_engine(name: str, function: WorkFunction, workers: int = 0) -> Engine[Any, Any]:
+    """Create the engine of a name; `workers` is its number of processes, 0 for one per core (for ray: of the cluster)."""
+    if name == "local":
+        return LocalEngine(function)
+    if name == "processes":
+        return ProcessEngine(function, workers or len(os.sched_getaffinity(0)))
+    if name == "ray":
+        return RayEngine(function, workers)
+    raise WrongUsage(f"engine {name!r} is none of {', '.join(ENGINES)}")
 
 
 class LocalEngine:
     """Runs work in the running event loop."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: WorkFunction) -> None:
         self._function = function
 
     @property
-    def room(self) -> int:
-        """What one process has room for."""
-        return room_for(1)
+    def capacity(self) -> int:
+        """Return how many pieces of work one process can run at once."""
+        return site_capacity(1)
 
     async def __aenter__(self) -> LocalEngine:
         return self
@@ -28,8 +44,8 @@ class LocalEngine:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Nothing is left to end."""
+        """Do nothing: there are no workers to stop."""
 
-    async def run(self, work: Any, host: str, observe: Observe) -> Any:
-        """What the function returned."""
+    async def run(self, work: Any, host: str, observe: EventObserver) -> Any:
+        """Return the function's result."""
         return await self._function(work, observe)

@@ -1,8 +1,12 @@
-"""The files that a finished harvest leaves in its folder: table, source model, summary and report."""
+"""Write the files of a finished harvest: tables, source model, summary, report and descriptions for other tools.
+
+`datapackage.json` is a Frictionless Data Package; `metadata.yaml` describes SQLite tables for Datasette.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +14,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
 from upwell.errors import MissingExtra
-from upwell.store import parquet
-from upwell.store.frames import pandas_frame, polars_frame
-from upwell.store.records import FORMATS, Format, write
+from upwell.report.charts import plain_type
+from upwell.table import parquet
+from upwell.table.parquet import pandas_frame, polars_frame
+from upwell.table.writers import FORMATS, Format, write
 
 if TYPE_CHECKING:
     import pandas
@@ -20,59 +25,166 @@ if TYPE_CHECKING:
     import pyarrow
 
     from upwell.harvest.summary import SiteHarvest
-    from upwell.harvest.tables import Table
     from upwell.results import Summary
     from upwell.store.state import State
+    from upwell.table.build import Table
 
-__all__ = ["Result", "write_files", "write_tables"]
+__all__ = ["DATA_PACKAGE", "Result", "describe_tables", "write_files", "write_tables"]
 
-CHANGES = "changes.parquet"
+
+DATA_PACKAGE, DATASETTE = "datapackage.json", "metadata.yaml"
+MEDIA_TYPES = {
+    "parquet": "application/vnd.apache.parquet",
+    "csv": "text/csv",
+    "jsonl": "application/x-ndjson",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+FIELD_TYPES = {  # Table Schema, "Types and Formats"
+    "integer": "integer", "decimal": "number", "price": "number", "date": "date", "datetime": "datetime", "boolean": "boolean",
+}  # fmt: skip
+PROVENANCE_COLUMNS = {
+    "_key": ("string", "key that identifies the record"),
+    "_source": ("string", "URL of the search interface"),
+    "_url": ("string", "URL of the record page"),
+    "_query": ("string", "query that returned it first"),
+    "_page": ("string", "SHA-1 of the page that contained it"),
+    "_path": ("string", "position on that page"),
+    "_seen": ("integer", "number of times it was returned"),
+    "_fetched": ("datetime", "time of the request"),
+    "_other": ("string", "fields that few records have"),
+}
+
+
+def describe_tables(folder: Path, tables: Sequence[Table], title: str, site: str, url: str, statement: str) -> None:
+    """Write descriptions of the tables in a folder."""
+    resources = [
+        {
+            "name": _slug(f"{table.name}-{format}"),
+            "path": path.name,
+            "format": format,
+            "mediatype": media_type,
+            "schema": {"fields": _fields(table), "primaryKey": "_key"},
+        }
+        for table in tables
+        for format, media_type in MEDIA_TYPES.items()
+        if (path := folder / f"{table.name}.{format}").is_file()
+    ]
+    package = {
+        "name": _slug(site),
+        "title": title or site,
+        "description": statement,
+        "sources": [{"title": title or site, "path": url}],
+        "resources": resources,
+    }
+    if resources:
+        _write(folder / DATA_PACKAGE, json.dumps(package, ensure_ascii=False, indent=1) + "\n")
+    databases = {table.name: table for table in tables if (folder / f"{table.name}.sqlite").is_file()}
+    if databases:
+        _write(folder / DATASETTE, _datasette(databases, title or site, url, statement))
+
+
+def _fields(table: Table) -> list[dict[str, str]]:
+    names = dict.fromkeys(name for row in table.rows[:1000] for name in row)
+    return [_field(name, table.types.get(name, "")) for name in names]
+
+
+def _field(name: str, kind: str) -> dict[str, str]:
+    if name in PROVENANCE_COLUMNS:
+        return {"name": name, "type": PROVENANCE_COLUMNS[name][0], "description": PROVENANCE_COLUMNS[name][1]}
+    if kind.startswith("list of "):
+        return {"name": name, "type": "array"}
+    first = kind.split(" ")[0]
+    uri = {"format": "uri"} if first in ("url", "image") else {}
+    return {"name": name, "type": FIELD_TYPES.get(first, "string"), **uri}
+
+
+def _datasette(databases: dict[str, Table], title: str, url: str, statement: str) -> str:
+    """Return metadata for `datasette --metadata`: the search index and the column types."""
+    lines = [f"title: {_yaml(title)}", f"source_url: {_yaml(url)}", "databases:"]
+    for name, table in databases.items():
+        lines += [
+            f"  {_yaml(name)}:",
+            "    tables:",
+            "      records:",
+            f"        description: {_yaml(statement)}",
+            "        fts_table: records_fts",
+            "        fts_pk: rowid",
+            "        hidden: false",
+        ]
+        if table.types:
+            lines.append("        columns:")
+            lines += [f"          {_yaml(column)}: {_yaml(plain_type(kind))}" for column, kind in table.types.items()]
+        lines += ["      records_fts:", "        hidden: true"]
+    return "\n".join(lines) + "\n"
+
+
+def _yaml(text: str) -> str:
+    """Return a text as a YAML string; JSON strings are valid YAML (YAML 1.2 §1.3)."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _slug(text: str) -> str:
+    """Return a valid Data Package name.
+
+    >>> _slug("127.0.0.1:8000 Städte")
+    '127.0.0.1-8000-st-dte'
+    """
+    return re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-") or "records"
+
+
+def _write(path: Path, text: str) -> None:
+    partial = path.with_name(f".{path.name}.part")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
+
+
+CHANGES_FILE = "changes.parquet"
 CHANGE_COLUMNS = ("change", "_key", "_url", "column", "old", "new")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """Where a harvest's files are, its summary, and its table as other libraries have it."""
+    """Files of a harvest, its summary, and its table for other libraries."""
 
     folder: Path
-    records: Path  # the largest table, where the site has several kinds of things
+    records: Path  # the largest table if the site has several kinds of entities
     report: Path
     summary: Summary
-    address: str = ""  # where the files were put, if not only here
-    was_finished: bool = False  # all of it was there before, and nothing was asked
+    address: str = ""  # URL of the remote folder, if any
+    was_finished: bool = False  # True if everything was there before and nothing was sent
 
     @property
     def table(self) -> pyarrow.Table:
-        """The records as an Arrow table."""
+        """Return the records as an Arrow table."""
         try:
             import pyarrow.parquet
         except ImportError as missing:
             raise MissingExtra("an Arrow table needs the package pyarrow: pip install 'upwell[arrow]'") from missing
         if self.records.suffix == ".parquet":
             return pyarrow.parquet.read_table(self.records)
-        from upwell.harvest.tables import saved_tables
+        from upwell.table.build import saved_tables
 
         with TemporaryDirectory() as scratch:
             return pyarrow.parquet.read_table(write_tables(saved_tables(self.folder), Path(scratch), "parquet"))
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The records as a pandas data frame."""
+        """Return the records as a pandas data frame."""
         return pandas_frame(lambda: self.table)
 
     def to_polars(self) -> polars.DataFrame:
-        """The records as a Polars data frame."""
+        """Return the records as a Polars data frame."""
         return polars_frame(lambda: self.table)
 
 
 def write_files(site: SiteHarvest, folder: Path, format: Format) -> Result:
-    """Writes the tables, model, summary and report of a harvest, each file whole or not at all."""
-    from upwell.extract.tidy import as_saved
-    from upwell.harvest import report  # here, because a harvest that is finished needs none of it
-    from upwell.harvest.describe import describe_tables
-    from upwell.harvest.tables import WITH_PAGES, earlier_columns, tables_of
+    """Write the tables, source model, summary and report of a harvest, each file completely or not at all."""
+    from upwell.report import report  # imported here: a finished harvest does not need it
+    from upwell.source.model import INTERFACE_KEY
+    from upwell.table.build import WITH_PAGES, build_tables, saved_columns
+    from upwell.table.schema import columns_to_json
 
     lists = {column.name for source in site.sources for column in source.model.columns.columns if column.repeats}
-    tables = tables_of(site.state, lists=lists, earlier=earlier_columns(folder), with_pages=site.with_pages)
+    tables = build_tables(site.state, lists=lists, earlier=saved_columns(folder), with_pages=site.with_pages)
     for table in tables if site.columns or site.drop else ():
         table.choose(site.columns, site.drop)
     site.state.set_note(WITH_PAGES, "yes" if site.with_pages else "no")
@@ -80,18 +192,20 @@ def write_files(site: SiteHarvest, folder: Path, format: Format) -> Result:
     summary = cast("Summary", site.summary(tables))  # tests/test_contract.py compares their keys
     if site.refreshed:
         rows = list(_change_rows(site.state))
-        partial = folder / f".{CHANGES}.part"
+        partial = folder / f".{CHANGES_FILE}.part"
         parquet.write(rows, {name: name for name in CHANGE_COLUMNS}, partial)
-        partial.replace(folder / CHANGES)
-    models = [json.loads(source.model.to_json()) | {"template": source.interface.as_dict()} for source in site.sources]
-    for model in models if site.gates else ():
-        model["gates"] = [gate.as_dict() for gate in site.gates]
+        partial.replace(folder / CHANGES_FILE)
+    models = [
+        json.loads(source.model.to_json()) | {INTERFACE_KEY: source.interface.as_dict()} for source in site.sources
+    ]
+    for model in models if site.consent_pages else ():
+        model["consent_pages"] = [consent_page.as_dict() for consent_page in site.consent_pages]
     if models:
-        models[0]["tables"] = {table.kind: as_saved(table.columns) for table in tables}
+        models[0]["tables"] = {table.kind: columns_to_json(table.columns) for table in tables}
     texts = {
         "source.json": json.dumps(models[0] if len(models) == 1 else models, ensure_ascii=False, indent=1) + "\n",
         "summary.json": json.dumps(summary, ensure_ascii=False, indent=1) + "\n",
-        "report.html": report.html(site, summary, tables, records),
+        "report.html": report.report_html(site, summary, tables, records),
     }
     for name, text in texts.items():
         partial = folder / f".{name}.part"
@@ -102,7 +216,7 @@ def write_files(site: SiteHarvest, folder: Path, format: Format) -> Result:
 
 
 def write_tables(tables: Sequence[Table], folder: Path, format: Format) -> Path:
-    """Writes the tables in a format, and anew in every other format in which they lie there, so that none grows stale; gives the first."""
+    """Write the tables in a format and again in every other format that exists in the folder, so that none becomes stale; return the first file."""
     written: dict[Format, list[Path]] = {}
     for each in FORMATS:
         before = set(folder.glob(f"records.{each}")) | set(folder.glob(f"records-*.{each}"))
@@ -114,9 +228,9 @@ def write_tables(tables: Sequence[Table], folder: Path, format: Format) -> Path:
 
 
 def _change_rows(state: State) -> Iterator[dict[str, Any]]:
-    """What a refresh changed, a row for each field: of a new record those that it has, of a gone one those that it had.
+    """Yield the changes of a refresh, one row per field: the fields of a new record, the former fields of a gone one.
 
-    A record without such a field, or of which only its own page says something else, has one row without a column.
+    A record without fields, or with changes only on its record page, has one row without a column.
     """
     for change, before, now in state.changes():
         row = now or before

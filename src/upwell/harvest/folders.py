@@ -1,4 +1,4 @@
-"""`upwell status` and `upwell export`: what lies in the folders of harvests, and the same as other files. Nothing is asked or replayed."""
+"""Implement `upwell status` and `upwell export`: read the folders of harvests and write their tables in other formats, sending nothing."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -8,24 +8,31 @@ from pathlib import Path
 from typing import Any
 
 from upwell.errors import WrongUsage
-from upwell.harvest.event_log import EVENTS
-from upwell.harvest.tables import Table, saved_tables
+from upwell.harvest.events import EVENTS_FILE
 from upwell.results import Exported, FolderStatus
 from upwell.store.folder import harvest_folders
-from upwell.store.peek import Busy, peek
-from upwell.store.records import FORMATS, Format, write
-from upwell.store.remote import address_in, is_remote, local_copy, output, shown, written_at
+from upwell.store.read_only import StateLocked, open_read_only
+from upwell.store.remote import (
+    displayed_output,
+    displayed_path,
+    is_remote,
+    local_copy,
+    open_output,
+    without_credentials,
+)
+from upwell.table.build import Table, saved_tables
+from upwell.table.writers import FORMATS, Format, write
 
 __all__ = ["export", "status"]
 
-TEMPORARY = ("-shm", "-wal")  # ends of names of files that SQLite makes, also where somebody only looks
-TAIL_BYTES = 50_000  # of the events of a harvest that runs, that are looked at
+TEMPORARY_SUFFIXES = ("-shm", "-wal")  # suffixes of temporary files that SQLite creates even for readers
+TAIL_BYTES = 50_000  # size of the end of events.jsonl that is read for a running harvest
 
 
 def status(folder: str | Path) -> Iterator[FolderStatus]:
-    """What each harvest at a place holds, and how it ended; a place is the folder of a harvest, or the one that holds several."""
+    """Return the status of each harvest in a folder; this is the folder of a harvest, or the parent of several."""
     here = local_copy(folder, with_archive=False)
-    return (replace(_status(one), folder=address_in(folder, one, here)) for one in harvest_folders(here))
+    return (replace(_status(path), folder=displayed_path(folder, path, here)) for path in harvest_folders(here))
 
 
 def _status(folder: Path) -> FolderStatus:
@@ -36,13 +43,13 @@ def _status(folder: Path) -> FolderStatus:
         except ValueError as error:
             raise WrongUsage(f"{folder / 'summary.json'} is damaged ({error}); run the same harvest again") from error
     try:
-        with peek(folder) as state:  # which changes nothing: a harvest may be about to go on there
+        with open_read_only(folder) as state:  # read-only: a harvest may be about to continue there
             records, requests, is_running = state.records(), state.requests(), state.is_leased
             harvest = json.loads(state.note("harvest", "[]"))
-    except Busy:
-        records, requests = _so_far(folder / EVENTS, summary)
+    except StateLocked:
+        records, requests = _progress_from_events(folder / EVENTS_FILE, summary)
         harvest, is_running = [], True
-    paths = [path for path in folder.iterdir() if not path.name.endswith(TEMPORARY)]
+    paths = [path for path in folder.iterdir() if not path.name.endswith(TEMPORARY_SUFFIXES)]
     files = tuple(sorted(path.name for path in paths if path.is_file() and not path.name.startswith(".")))
     changed = max(path.stat().st_mtime for path in paths)
     return FolderStatus(
@@ -60,8 +67,8 @@ def _status(folder: Path) -> FolderStatus:
     )
 
 
-def _so_far(events: Path, summary: dict[str, Any]) -> tuple[int, int]:
-    """Records and requests of a harvest that runs, as the last of its events say."""
+def _progress_from_events(events: Path, summary: dict[str, Any]) -> tuple[int, int]:
+    """Return records and requests of a running harvest from its last events."""
     records, requests = int(summary.get("records", 0)), int(summary.get("requests", 0))
     if not events.is_file():
         return records, requests
@@ -83,24 +90,24 @@ def export(
     columns: Sequence[str] = (),
     keep_formulas: bool = False,
 ) -> list[Exported]:
-    """Writes the tables of a harvest in another format: to `out`, else beside its own; one, unless the site has several kinds of things.
+    """Write the tables of a harvest in another format to `out`, by default next to its own tables; one file per kind of entity.
 
-    Both may be addresses; where `folder` is one, `out` is needed.
-    In CSV an apostrophe is put before texts that a spreadsheet would take for a formula, unless `keep_formulas`.
+    Both may be remote URLs; for a remote `folder`, `out` is required.
+    In CSV, an apostrophe is put before texts that a spreadsheet would interpret as a formula, unless `keep_formulas` is set.
     """
     if format not in FORMATS:
-        raise WrongUsage(f"format {format!r} is none of {', '.join(FORMATS)}")
+        raise WrongUsage(f"unknown format {format!r}: use one of {', '.join(FORMATS)}")
     if out is None and is_remote(folder):
-        raise WrongUsage(f"{shown(str(folder))} is an address: say where to write with -o")
+        raise WrongUsage(f"{without_credentials(str(folder))} is a remote folder: choose a local output with -o")
     harvests = list(harvest_folders(local_copy(folder, with_archive=False)))
     if len(harvests) > 1:
-        raise WrongUsage(f"{folder} has {len(harvests)} harvests; name one of {', '.join(map(str, harvests))}")
+        raise WrongUsage(f"{folder} contains {len(harvests)} harvests; choose one of {', '.join(map(str, harvests))}")
     tables = saved_tables(harvests[0])
     known = {name for table in tables for name in table.names}
     if unknown := [name for name in columns if name not in known]:
         raise WrongUsage(f"{harvests[0]} has no column {', '.join(unknown)}; it has {', '.join(sorted(known))}")
     target = out if out is not None else harvests[0]
-    with output(target) as place:
+    with open_output(target) as place:
         first = place / f"records.{format}" if place.is_dir() else place
         return [_export(table, first, target, format, columns, keep_formulas) for table in tables]
 
@@ -108,7 +115,7 @@ def export(
 def _export(
     table: Table, first: Path, target: str | Path, format: Format, columns: Sequence[str], keep_formulas: bool
 ) -> Exported:
-    """Writes one table beside the first."""
+    """Write one table next to the first."""
     if columns:
         table.take(columns)
     file = first.with_name(f"{first.stem}-{table.kind}{first.suffix}") if table.kind else first
@@ -116,5 +123,5 @@ def _export(
         file.parent.mkdir(parents=True, exist_ok=True)
         write(table.rows, file.parent, format, file=file, keep_formulas=keep_formulas)
     except OSError as error:
-        raise WrongUsage(f"{file} cannot be written ({error.strerror}); name another with -o") from error
-    return Exported(file=written_at(target, file), records=len(table.rows), columns=len(table.names))
+        raise WrongUsage(f"{file} cannot be written ({error.strerror}); choose another with -o") from error
+    return Exported(file=displayed_output(target, file), records=len(table.rows), columns=len(table.names))

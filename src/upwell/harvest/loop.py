@@ -1,39 +1,57 @@
-"""The loop: find the search interfaces of a site, then ask every source until there is a reason to stop.
+"""Harvest one site: find its search interfaces, then query every source until there is a reason to stop.
 
-What is asked and why is decided by generators that send nothing (`site.discover`, `session`); here they meet the network.
+Generators that send nothing decide what to request (`discover.discovery`, `session`); `drive` connects them to the network.
 """
 
 import asyncio
+import logging
 import time
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Generator
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Callable, Generator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
 
+from upwell.choose.plan import ENDS, Plan, Reason
+from upwell.discover import forms, interfaces
+from upwell.discover.browser_search import SearchOnlyPolicy
+from upwell.discover.consent_page import keep_consent
+from upwell.discover.declared import QUERY_MARK, interface_of_url
+from upwell.discover.discovery import Discovery, discover, open_site
+from upwell.discover.probe_words import nonsense, probe_words
+from upwell.discover.steps import HOW_TO_LOG_IN
 from upwell.errors import (
     BudgetSpent,
     Forbidden,
     MissingExtra,
     NoSearchForm,
     NothingLearned,
+    TookTooLong,
     Unreachable,
     UpwellError,
     WrongUsage,
 )
-from upwell.harvest.checkpoint import Checkpoint, events_before
+from upwell.harvest.checkpoint import Checkpoint, replayed_events
 from upwell.harvest.events import Found, Observer, Passed, Stopped, wants_records
-from upwell.harvest.plan import ENDS, Plan, Reason
-from upwell.harvest.reader import Setting, Spent
-from upwell.harvest.refresh import all_sights, begin_again, compare, earlier_questions
-from upwell.harvest.session import SourceSession
+from upwell.harvest.reader import BudgetUse, SiteContext, purpose
+from upwell.harvest.refresh import compare_runs, merge_sightings, queries_to_repeat, start_refresh
+from upwell.harvest.session import SafePoint, SessionSteps, SourceSession
 from upwell.harvest.summary import SiteHarvest
-from upwell.harvest.turns import by_turns
-from upwell.model import (
+from upwell.logs import shown_url
+from upwell.net.browser import Chromium
+from upwell.net.fetch import Fetcher, Manners, Recorder
+from upwell.net.reading_thread import ReadingThread
+from upwell.page.formats import read_page
+from upwell.page.tree import TagTree
+from upwell.source.apply import apply
+from upwell.source.learn import learn_source
+from upwell.store.state import State
+from upwell.types import (
     BrowserVisit,
     FormKind,
     IndexInterface,
@@ -43,27 +61,71 @@ from upwell.model import (
     SearchInterface,
     TypedInterface,
 )
-from upwell.net.browser import Chromium
-from upwell.net.fetch import Fetcher, Manners, Recorder
-from upwell.net.reading_thread import ReadingThread
-from upwell.page.data import read_page
-from upwell.page.tree import TagTree
-from upwell.queries.words import nonsense, probes
-from upwell.site import forms, interfaces
-from upwell.site.browser_search import SearchJudge
-from upwell.site.declared import QUERY_MARK, interface_of_address
-from upwell.site.discover import Discovery, discover
-from upwell.site.gate import open_site, through_gates
-from upwell.site.start_page import HOW_TO_LOG_IN
-from upwell.source.apply import apply
-from upwell.source.learn import learn_source
-from upwell.store.state import State
 
-__all__ = ["Plan", "Probed", "SiteHarvest", "drive", "probe", "run"]
+__all__ = ["Plan", "Probed", "SiteHarvest", "drive", "interleave", "probe", "run"]
+
+
+logger = logging.getLogger("upwell.harvest")
+discover_logger = logging.getLogger("upwell.discover")  # of the pure package `discover`, whose requests are sent here
+
+PendingSession = tuple[SourceSession, SessionSteps, Response | RenderedPage | Exception | SafePoint | None]
+
+
+def interleave(
+    sessions: Sequence[SourceSession], at_safe_point: Callable[[], None] = lambda: None
+) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
+    """Run several sources of one site, one request each in turn, so that they share the budget; unreadable sources are skipped.
+
+    A source that reads a list goes first, because the list may contain the records of all of them. `at_safe_point` is called whenever all of
+    them are between two queries.
+    """
+    waiting: deque[PendingSession] = deque(
+        (session, session.steps(), None) for session in sessions if not session.is_over
+    )
+    unreadable: NothingLearned | TookTooLong | None = None
+    while waiting:
+        session, steps, answer = _next_of(waiting)
+        try:
+            if isinstance(answer, SafePoint):
+                answer = None  # None starts or continues the generator
+            wanted = steps.throw(answer) if isinstance(answer, Exception) else steps.send(answer)  # type: ignore[arg-type] # None starts it
+        except StopIteration as end:
+            session.ledger.stopped, session.is_over = end.value, True
+            continue
+        except (NothingLearned, TookTooLong) as error:
+            session.reader.skip("learn", session.reader.interface.url, str(error))
+            unreadable, session.is_over = error, True
+            continue
+        if isinstance(wanted, SafePoint):
+            waiting.append((session, steps, wanted))
+            if all(isinstance(answer, SafePoint) for _, _, answer in waiting):
+                at_safe_point()
+            continue
+        try:
+            waiting.append((session, steps, (yield wanted)))
+        except (Unreachable, Forbidden) as error:
+            waiting.append((session, steps, error))
+    if unreadable is not None and not any(session.ledger.is_readable for session in sessions):
+        raise unreadable
+
+
+def _next_of(waiting: deque[PendingSession]) -> PendingSession:
+    """Remove and return the session whose turn it is: one with an answer to read, one that reads a list, else the one that waits longest."""
+    has_answer = (
+        i
+        for i, (session, _, answer) in enumerate(waiting)
+        if session.is_started and not isinstance(answer, SafePoint | None)
+    )
+    walks_list = (i for i, (session, _, _) in enumerate(waiting) if session.walks_list)
+    at = next(chain(has_answer, walks_list), 0)
+    pending = waiting[at]
+    del waiting[at]
+    return pending
+
 
 T = TypeVar("T")
-GO_ON = "what came is kept: the same command with a larger limit goes on from here"
-SURE_SHARE = 2 / 3  # of the score of the best interface, that another must have to be asked too
+HOW_TO_CONTINUE = "the results so far are kept; run the same command with a larger limit to continue"
+MIN_SCORE_SHARE = 2 / 3  # share of the best interface's score that another interface needs to be queried too
 
 
 async def drive(
@@ -73,21 +135,27 @@ async def drive(
     rendered: str = "",
     typed: str = "",
 ) -> T:
-    """Runs a generator that yields requests: sends each, hands back the response, until there is a result.
+    """Run a generator that yields requests: send each, pass the response back, and return its result.
 
-    The generator runs in a thread of its own: reading a page may take long. A query that was answered before is not sent again. Answers
-    below the address `rendered` are fetched with the browser; queries to the page `typed` are typed into it.
+    The generator runs in its own thread, because reading a page may take long. A query that was answered before is not sent again. Answers
+    below the URL `rendered` are fetched with the browser; queries to the page `typed` are typed into it. A request without a decision gets
+    the purpose that a search for interfaces has for it.
     """
+    is_first = True
 
     def advance(how: Callable[[], Request | BrowserVisit]) -> tuple[Request | BrowserVisit | None, T | None]:
         try:
             return how(), None
-        except StopIteration as end:  # which no future can carry
+        except StopIteration as end:  # a future cannot carry StopIteration
             return None, end.value
 
     with ReadingThread() as thread:
         wanted, result = await thread.run(lambda: advance(lambda: next(steps)))
         while wanted is not None:
+            if wanted.decision is None:
+                wanted = replace(wanted, decision=purpose(_purpose_of(wanted, is_first), wanted))
+                discover_logger.info("%s: %s", wanted.decision.chosen.kind, _shown(wanted))
+            is_first = False
             try:
                 if isinstance(wanted, BrowserVisit):
                     answer: Response | RenderedPage = await chromium.render(wanted)
@@ -98,10 +166,25 @@ async def drive(
                 else:
                     answer = await net.fetch(wanted, reuse=bool(wanted.query) or wanted.reuses)
             except (Unreachable, Forbidden, MissingExtra) as error:
-                wanted, result = await thread.run(lambda error=error: advance(lambda: steps.throw(error)))  # type: ignore[misc] # bound now
+                logger.info("%s: %s", shown_url(wanted.url), net.access.hide(str(error)))
+                wanted, result = await thread.run(lambda error=error: advance(lambda: steps.throw(error)))  # type: ignore[misc] # bound as default
             else:
-                wanted, result = await thread.run(lambda answer=answer: advance(lambda: steps.send(answer)))  # type: ignore[misc] # bound now
-    return result  # type: ignore[no-any-return] # what the generator returned
+                wanted, result = await thread.run(lambda answer=answer: advance(lambda: steps.send(answer)))  # type: ignore[misc] # bound as default
+    return result  # type: ignore[no-any-return] # the generator's result
+
+
+def _shown(wanted: Request | BrowserVisit) -> str:
+    """Return a request for the log: its query and URL."""
+    return f"“{wanted.query}” {shown_url(wanted.url)}" if wanted.query else shown_url(wanted.url)
+
+
+def _purpose_of(wanted: Request | BrowserVisit, is_first: bool) -> str:
+    """Return the purpose of a request that a search for interfaces sends, as `harvest.explain` describes it."""
+    if isinstance(wanted, BrowserVisit):
+        return "browser visit"
+    if wanted.is_consent:
+        return "consent page"
+    return "start page" if is_first else "trial query" if wanted.query else "discovery"
 
 
 async def run(
@@ -115,9 +198,9 @@ async def run(
     folder: Path | None = None,
     key: str = "",
 ) -> SiteHarvest:
-    """Harvests one site from a home page; Ctrl-C (a cancelled task) ends it with what there is.
+    """Harvest one site from its home page; cancelling the task (Ctrl-C) ends it with the results so far.
 
-    Checkpoints are kept in the folder, for a harvest of the same `key`.
+    Checkpoints are kept in `folder` for a harvest with the same `key`.
     """
     started = time.monotonic()
     site = SiteHarvest(
@@ -125,51 +208,52 @@ async def run(
     )
     async with (
         Fetcher(manners, user_urls=(url,), recorder=recorder, memory=site.state) as net,
-        Chromium(net, SearchJudge()) as chromium,
+        Chromium(net, SearchOnlyPolicy()) as chromium,
         _counted(net),
     ):
 
-        def spent() -> Spent:
-            # what a question no longer brings is looked up on its own page, for at most half of the budget
+        def spent() -> BudgetUse:
+            # records that a query no longer returns are checked on their record pages, with at most half of the budget
             reserved = min(sum(len(session.missing) for session in sessions), plan.budget // 2)
             why = limit_reached(plan, net.sent + reserved, net.bytes, time.monotonic() - started)
-            return Spent(requests=net.sent, limit_reached="budget" if why else None, why=why)
+            return BudgetUse(requests=net.sent, limit_reached="budget" if why else None, why=why)
 
         sessions: list[SourceSession] = []
         checkpoint = Checkpoint(folder, "" if plan.refresh else key, site.state)
-        net.limit = lambda wait: limit_reached(plan, net.sent, net.bytes, time.monotonic() - started + wait)
-        sights = begin_again(site.state) if plan.refresh else []
-        before = all_sights(sights)
+        net.exhausted = lambda wait: limit_reached(plan, net.sent, net.bytes, time.monotonic() - started + wait)
+        sights = start_refresh(site.state) if plan.refresh else []
+        before = merge_sightings(sights)
         site.recall_size()
         if (saved := checkpoint.load(plan=plan, observe=observe, spent=spent)) is not None:
             discovery, earlier_sessions, net.sent, net.bytes = saved
             sessions += earlier_sessions
-            for event in events_before(site.state, sessions, has_all_records=wants_records(observe)):
+            logger.info("continuing from a checkpoint after %d requests", net.sent)
+            for event in replayed_events(site.state, sessions, has_all_records=wants_records(observe)):
                 observe(event)
         else:
             try:
                 async with _time_of(plan, started):
                     discovery = await _discover(url, plan, net, chromium)
             except BudgetSpent as error:
-                raise BudgetSpent(f"{error} before a search of {url} was found; {GO_ON}") from error
-            setting = Setting(
+                raise BudgetSpent(f"{error} before a search of {url} was found; {HOW_TO_CONTINUE}") from error
+            context = SiteContext(
                 discovery=discovery,
                 plan=plan,
                 state=site.state,
                 observe=observe,
                 spent=spent,
                 scratch=checkpoint.scratch,
-                earlier_questions=earlier_questions(sights),
+                earlier_queries=queries_to_repeat(sights),
                 before=before,
             )
-            sessions += [SourceSession(interface, setting, at) for at, interface in enumerate(discovery.interfaces)]
+            sessions += [SourceSession(interface, context, at) for at, interface in enumerate(discovery.interfaces)]
         site.out_of_reach, site.about, site.title = discovery.out_of_reach, plan.about, discovery.home.title
         site.columns, site.drop = plan.columns, plan.drop
-        site.gates = discovery.gates
-        for gate in site.gates:
-            observe(Passed(url=gate.url, label=gate.label))
+        site.consent_pages = discovery.consent_pages
+        for consent_page in site.consent_pages:
+            observe(Passed(url=consent_page.url, label=consent_page.label))
         for interface in discovery.interfaces:
-            observe(Found(template=interface))
+            observe(Found(search_interface=interface))
         site.sources = [session.ledger for session in sessions]
         for source in site.sources:
             source.siblings = [other for other in site.sources if other is not source]
@@ -183,7 +267,7 @@ async def run(
 
         try:
             async with _time_of(plan, started):
-                steps = through_gates(by_turns(sessions, save), discovery.gates)
+                steps = keep_consent(interleave(sessions, save), discovery.consent_pages)
                 await drive(steps, net, chromium, rendered, typed)
         except asyncio.CancelledError:
             if not any(source.is_readable for source in site.sources):
@@ -191,7 +275,7 @@ async def run(
             _stop(site, "interrupted")
         except BudgetSpent as error:
             if not any(source.is_readable for source in site.sources):
-                raise BudgetSpent(f"{error}; {GO_ON}") from error
+                raise BudgetSpent(f"{error}; {HOW_TO_CONTINUE}") from error
             _stop(site, "budget")
         except NothingLearned as error:
             if not discovery.not_shown:
@@ -205,21 +289,48 @@ async def run(
         site.sources = [source for source in site.sources if source.is_readable] or site.sources
         if plan.refresh and site.stopped != "interrupted":
             ended = {asked: is_cut_off for session in sessions for asked, is_cut_off in session.ended.items()}
-            site.refreshed = await compare(site, before, ended, net)
+            site.refreshed = await compare_runs(site, before, ended, net)
         site.requests, site.bytes, site.seconds = net.sent, net.bytes, time.monotonic() - started
         site.keep_size()
         if site.stopped in ENDS:
             checkpoint.remove()
+        logger.info(
+            "%s: stopped (%s) after %d requests, %d records",
+            urlsplit(url).hostname,
+            site.stopped,
+            net.sent,
+            len(site.state),
+        )
         observe(Stopped(reason=site.stopped, site=urlsplit(url).netloc))
         return site
 
 
+def _log_interfaces(discovery: Discovery, min_score: float) -> None:
+    """Log which search interfaces were accepted, which were rejected, and why."""
+    if not discover_logger.isEnabledFor(logging.INFO):
+        return
+    for interface in discovery.interfaces:
+        verdict = "accepted" if interface.score >= min_score else f"rejected: its score is below {min_score:.2f}"
+        url, score = shown_url(interface.url), interface.score
+        discover_logger.info("%s %s, found by %s, score %.2f: %s", interface.method, url, interface.via, score, verdict)
+    accepted = {interface.url for interface in discovery.interfaces}
+    for interface in discovery.decoys:
+        if interface.url not in accepted:
+            discover_logger.info(
+                "%s %s: rejected: words returned nothing that nonsense does not",
+                interface.method,
+                shown_url(interface.url),
+            )
+    for reason in discovery.out_of_reach:
+        discover_logger.info("not tried: %s", reason)
+
+
 def limit_reached(plan: Plan, sent: int, received: int, seconds: float) -> str:
-    """Which limit of a plan is reached, in words; "" where none is."""
+    """Return the limit of a plan that is reached, in words; "" if none is."""
     if sent >= plan.budget:
         return f"the budget of {plan.budget:,} requests is spent"
     if plan.bytes and received >= plan.bytes:
-        return f"the {plan.bytes:,} bytes of --bytes have come"
+        return f"the {plan.bytes:,} bytes of --bytes were received"
     if plan.seconds and seconds >= plan.seconds:
         return f"the {plan.seconds:g} seconds of --time are over"
     return ""
@@ -227,7 +338,7 @@ def limit_reached(plan: Plan, sent: int, received: int, seconds: float) -> str:
 
 @asynccontextmanager
 async def _counted(net: Fetcher) -> AsyncIterator[None]:
-    """Has an error say how many requests were sent before it."""
+    """Add the number of requests sent to an error."""
     try:
         yield
     except UpwellError as error:
@@ -237,7 +348,7 @@ async def _counted(net: Fetcher) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _time_of(plan: Plan, started: float) -> AsyncIterator[None]:
-    """Ends what is done inside when the seconds of a plan are over, a request or the reading of a page too."""
+    """Stop the enclosed work when the time limit of a plan is over, even during a request or while reading a page."""
     try:
         async with asyncio.timeout(max(0.0, plan.seconds - (time.monotonic() - started)) if plan.seconds else None):
             yield
@@ -252,7 +363,7 @@ def _stop(site: SiteHarvest, why: Reason) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Probed:
-    """What the probe queries brought."""
+    """Answers to the probe queries."""
 
     interface: SearchInterface
     answers: list[tuple[str, Response]]
@@ -262,16 +373,16 @@ class Probed:
 
 
 async def probe(url: str, plan: Plan, manners: Manners, observe: Observer) -> Probed:
-    """Nonsense, then dictionary words and the site's own by turns; ends when the kinds are stable (Thor §IV)."""
+    """Query nonsense, then dictionary words and words of the site in turn, until the kinds of answers are stable (Thor §IV)."""
     rng = np.random.default_rng(plan.seed)
     started = time.monotonic()
-    async with Fetcher(manners, user_urls=(url,), memory=State()) as net, Chromium(net, SearchJudge()) as chromium:
-        net.limit = lambda wait: limit_reached(plan, net.sent, net.bytes, time.monotonic() - started + wait)
+    async with Fetcher(manners, user_urls=(url,), memory=State()) as net, Chromium(net, SearchOnlyPolicy()) as chromium:
+        net.exhausted = lambda wait: limit_reached(plan, net.sent, net.bytes, time.monotonic() - started + wait)
         discovery = await _discover(url, plan, net, chromium)
         interface = discovery.interfaces[0]
-        observe(Found(template=interface))
+        observe(Found(search_interface=interface))
         asked: list[tuple[str, Response]] = []
-        if isinstance(interface, IndexInterface):  # it is asked for nothing
+        if isinstance(interface, IndexInterface):  # it has no query
             asked.append(("", await net.fetch(interfaces.fill(interface, ""))))
             return Probed(interface=interface, answers=asked, kinds={"multi": 1}, stable=True, requests=net.sent)
 
@@ -296,7 +407,7 @@ async def probe(url: str, plan: Plan, manners: Manners, observe: Observer) -> Pr
         trees: list[TagTree] = []
         kinds: list[str] = []
         stable = False
-        words = interface.choices or tuple(dict.fromkeys((*plan.words, *probes(rng, discovery.home, plan.probes))))
+        words = interface.choices or tuple(dict.fromkeys((*plan.words, *probe_words(rng, discovery.home, plan.probes))))
         asked_at = urlsplit(interface.url).path if interface.query_field else ""
         for start in range(0, len(words), BATCH):
             batch = await some(words[start : start + BATCH])
@@ -312,8 +423,7 @@ async def probe(url: str, plan: Plan, manners: Manners, observe: Observer) -> Pr
         return Probed(interface=interface, answers=asked, kinds=dict(counted), stable=stable, requests=net.sent)
 
 
-# Answers that are looked at together while probing; the kinds are stable when such a batch changes neither which there are nor
-# the share of any by more than a tenth.
+# Answers examined together while probing; the kinds are stable if a batch adds no kind and changes no kind's share by more than a tenth.
 BATCH = 20
 
 
@@ -325,8 +435,8 @@ def _settled(before: Counter[str], after: Counter[str], batch: int) -> bool:
 
 
 async def look_around(url: str, plan: Plan, manners: Manners) -> Discovery:
-    """The search interfaces of a site, without asking them for more than trials need."""
-    async with Fetcher(manners, user_urls=(url,)) as net, Chromium(net, SearchJudge()) as chromium:
+    """Find the search interfaces of a site, sending only what trials need."""
+    async with Fetcher(manners, user_urls=(url,)) as net, Chromium(net, SearchOnlyPolicy()) as chromium:
         return await drive(
             discover(url, np.random.default_rng(plan.seed), plan.browser, sitemaps=lambda: net.robots.sitemaps(url)),
             net,
@@ -335,17 +445,17 @@ async def look_around(url: str, plan: Plan, manners: Manners) -> Discovery:
 
 
 def _way_out(discovery: Discovery, kinds: list[FormKind]) -> str:
-    """What a person can do where no search was found."""
+    """Return what a user can do if no search was found."""
     if kinds and set(kinds) <= {"login", "registration", "password recovery"}:
         return f"it is a login page: {HOW_TO_LOG_IN}"
     if discovery.not_shown:
-        return f"JavaScript was not tried: {discovery.not_shown}; or name the search page itself, or a form with --form"
-    return "name the search page itself, or a form with --form"
+        return f"JavaScript was not tried: {discovery.not_shown}; or give the URL of the search page itself, or choose a form with --form"
+    return "give the URL of the search page itself, or choose a form with --form"
 
 
 async def _discover(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> Discovery:
-    """The home page with the interface that the user named, else with all interfaces that were found, best first."""
-    if plan.form is None and not plan.template:
+    """Return the home page with the interface that the user chose, or with all interfaces found, best first."""
+    if plan.form is None and not plan.search_interface:
         discovery = await drive(
             discover(url, np.random.default_rng(plan.seed), plan.browser, sitemaps=lambda: net.robots.sitemaps(url)),
             net,
@@ -357,18 +467,20 @@ async def _discover(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> D
             around = f"and {len(discovery.opened_pages)} pages around it have no search either"
             if discovery.out_of_reach:
                 around += f" ({discovery.out_of_reach[0]})"
-            raise NoSearchForm(f"{url} has {there}, none that searches, {around}; {_way_out(discovery, kinds)}")
-        least = SURE_SHARE * discovery.interfaces[0].score
+            raise NoSearchForm(f"{url} has {there}, none of them a search, {around}; {_way_out(discovery, kinds)}")
+        min_score = MIN_SCORE_SHARE * discovery.interfaces[0].score
+        _log_interfaces(discovery, min_score)
         return replace(
-            discovery, interfaces=[interface for interface in discovery.interfaces if interface.score >= least]
+            discovery, interfaces=[interface for interface in discovery.interfaces if interface.score >= min_score]
         )
-    tree, gates, _ = await drive(open_site(url, may_be_anything=bool(plan.template)), net, chromium)
-    if plan.template:
-        interface = interface_of_address(plan.template.replace("{query}", QUERY_MARK), "form")
+    start = await drive(open_site(url, may_be_data=bool(plan.search_interface)), net, chromium)
+    tree = start.page
+    if plan.search_interface:
+        interface = interface_of_url(plan.search_interface.replace("{query}", QUERY_MARK), "form")
         if interface is None:
-            raise WrongUsage(f"--template {plan.template}: it should be an address with {{query}} where the query goes")
+            raise WrongUsage(f"--interface {plan.search_interface}: give a URL with {{query}} in place of the query")
         net.allow(interfaces.fill(interface, ""))
-        return Discovery(tree, [interface], gates=gates)
+        return Discovery(tree, [interface], consent_pages=start.consent_pages)
     known = forms.find(tree)
     index = plan.form if plan.form is not None else -1
     if not 0 <= index < len(known) or (interface := interfaces.of_chosen_form(known[index], tree)) is None:
@@ -376,4 +488,4 @@ async def _discover(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> D
             f"--form {plan.form}: {url} has {len(known)} forms, numbered from 0; see `upwell forms {url}`"
         )
     net.allow(interfaces.fill(interface, ""))
-    return Discovery(tree, [interface], gates=gates)
+    return Discovery(tree, [interface], consent_pages=start.consent_pages)

@@ -1,27 +1,49 @@
-"""One source as it is asked and read: requests are filled, answers read with the source model, the model learned and learned again.
+"""Query and read one source: fill requests, read answers with the source model, and learn the model, again if the source changes.
 
 Nothing is sent from here: the methods are generators that yield the request they want and are sent the response (`loop.drive`).
-Which questions to ask is decided by the session and its chooser.
+The session and its chooser decide which queries to send. `depends_on_query` detects result lists that do not depend on the query.
 """
 
+import logging
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
 
-from upwell.answers.next_page import next_page, request_of
-from upwell.answers.refusal import refusal
-from upwell.answers.roles import learn_roles
-from upwell.errors import BudgetSpent, Forbidden, NothingLearned, Unreachable
+from upwell.answers.answer import Answer
+from upwell.answers.argument_roles import learn_roles
+from upwell.answers.kind import refusal_reason
+from upwell.answers.next_page import next_page, next_page_request
+from upwell.choose.ledger import SourceLedger
+from upwell.choose.plan import Plan, Reason
+from upwell.choose.record_words import Blobs, MemoryBlobs
+from upwell.discover import interfaces
+from upwell.discover.discovery import Discovery
+from upwell.discover.forms import asks_for_password
+from upwell.discover.lists import ListLinks, RecordAddresses
+from upwell.discover.page_size import is_larger_page, larger_page_settings, with_setting
+from upwell.discover.probe_words import dictionary_words, nonsense, words_of_page
+from upwell.discover.steps import HOW_TO_LOG_IN, with_fresh_tokens
+from upwell.errors import BudgetSpent, Forbidden, MissingExtra, NothingLearned, Unreachable
 from upwell.harvest.events import Learned, Observer, Trouble
-from upwell.harvest.ledger import SourceLedger
-from upwell.harvest.outline import outline
-from upwell.harvest.plan import Plan, Reason
-from upwell.harvest.reaction import depends_on_query, keys_on, why_unreadable
-from upwell.model import (
+from upwell.lexicon.frequent_words import EVERYTHING, broad_queries
+from upwell.logs import shown_url
+from upwell.page.formats import read_page
+from upwell.page.language import language_of
+from upwell.page.tokens import query_words, words_of_query
+from upwell.page.tree import TagTree
+from upwell.source.apply import Reading, apply
+from upwell.source.drift import DriftWatch
+from upwell.source.learn import distinct_answers, learn_source
+from upwell.source.model import SourceModel
+from upwell.source.paging import next_page_of
+from upwell.store.state import State
+from upwell.types import (
     BrowserVisit,
+    Decision,
     Kind,
     ListInterface,
     Record,
@@ -31,72 +53,164 @@ from upwell.model import (
     SearchInterface,
     Skipped,
     TypedInterface,
+    WeighedCandidate,
 )
-from upwell.page.address_shapes import AddressShape
-from upwell.page.data import read_page
-from upwell.page.languages import language_of
-from upwell.page.terms import query_words, words_of_query
-from upwell.page.tree import TagTree
-from upwell.page.url_arguments import path_without_query
-from upwell.queries.frequent_words import EVERYTHING, broad_questions
-from upwell.queries.record_words import Blobs, MemoryBlobs
-from upwell.queries.words import dictionary, nonsense, of_page
-from upwell.site import interfaces
-from upwell.site.discover import Discovery
-from upwell.site.lists import ListLinks, RecordAddresses
-from upwell.site.page_size import is_larger_page, larger_page_settings, with_setting
-from upwell.site.steps import with_fresh_tokens
-from upwell.source.apply import Reading, apply
-from upwell.source.drift import DriftWatch
-from upwell.source.learn import distinct_answers, learn_source
-from upwell.source.model import SourceModel
-from upwell.source.paging import next_page_of
-from upwell.store.state import State
+from upwell.urls.arguments import path_without_query
+from upwell.urls.patterns import UrlPattern
 
-__all__ = ["Setting", "SourceReader", "Spent"]
+__all__ = [
+    "BudgetUse",
+    "SiteContext",
+    "SourceReader",
+    "depends_on_query",
+    "keys_on",
+    "label",
+    "outline",
+    "purpose",
+    "unreadable_reason",
+    "with_purpose",
+]
 
-MIN_DIFFERENT_ANSWERS = 5  # answers to learn from that are not nearly the same; not swept
-MIN_FULL_ANSWERS = 3  # of these, that have records
-MAX_PROBE_ROUNDS = 5  # times `Plan.probes` queries are asked before the source counts as unreadable
+T = TypeVar("T")
+logger = logging.getLogger("upwell.harvest")
+records_logger = logging.getLogger(
+    "upwell.records"
+)  # of the pure packages `source` and `records`, which are called here
+
+# Outline of an answer, for the report.
+
+MAX_TEXTS = 150  # texts shown of an answer
+MAX_TEXT_LENGTH = 200  # characters shown of a text
+
+
+def outline(tree: TagTree, reading: Reading) -> list[tuple[str, str]]:
+    """Return the first texts of an answer, each with the path of the record that contains it, or ""."""
+    records = {}
+    for record in reading.records:
+        row = tree.row_at(record.path)
+        if row is not None:
+            records[row] = (int(tree.end[row]), record.path)
+    texts, current = [], (0, "")
+    for text, row in zip(tree.chunks, tree.chunk_row.tolist(), strict=True):
+        for above in (row, *tree.ancestors(row)):
+            if above in records:
+                current = records[above]
+                break
+        texts.append((text[:MAX_TEXT_LENGTH], current[1] if row < current[0] else ""))
+    return texts[:MAX_TEXTS]
+
+
+# Query dependence: a sidebar, or a box that filters nothing, shows the same list for any query.
+
+MIN_QUERY_EFFECT = 0.1  # share of the records by which another query must change an answer more than repeating the query does; not swept
+
+
+def depends_on_query(first: frozenset[str], again: frozenset[str], others: Sequence[frozenset[str]]) -> bool:
+    """Return True if other queries change the keys of an answer more than repeating the same query does.
+
+    >>> listed = frozenset("abc")
+    >>> depends_on_query(listed, listed, [frozenset("xyz")]), depends_on_query(listed, listed, [listed])
+    (True, False)
+    """
+    other = sum(_overlap(first, keys) for keys in others) / len(others)
+    return _overlap(first, again) > other + MIN_QUERY_EFFECT
+
+
+def keys_on(model: SourceModel, tree: TagTree) -> frozenset[str]:
+    """Return the keys of the records of an answer."""
+    return frozenset(record.key for record in apply(model, tree).records)
+
+
+def unreadable_reason(url: str, answers: Sequence[TagTree], home: TagTree, skipped: Sequence[Skipped]) -> str:
+    """Explain why no answer of a source has records, and what the user can do."""
+    wants_password = any(map(asks_for_password, answers)) and not asks_for_password(home)
+    if wants_password or any("login wall" in page.reason for page in skipped):
+        return f"{url} answers with a login page: {HOW_TO_LOG_IN}"
+    return f"{len(answers)} answers of {url} contain no list of matches; give words that it finds with --words"
+
+
+def _overlap(some: frozenset[str], others: frozenset[str]) -> float:
+    """Return the share of the records of two answers that both contain."""
+    return len(some & others) / max(1, len(some | others))
+
+
+MIN_DIFFERENT_ANSWERS = 5  # sufficiently different answers needed to learn a model; not swept
+MIN_FULL_ANSWERS = 3  # answers with records needed among them
+MAX_PROBE_ROUNDS = 5  # rounds of `Plan.probes` queries before the source counts as unreadable
 MAX_SIZE_TRIALS = 2  # settings for larger pages that are tried
-MAX_FIELDS_KEPT = 2000  # records whose fields are kept, to name the columns of lists by
-LIST_PAGES = 3  # of a list without a query, that it is learned from
-RECENT_ANSWERS = 12  # answers that are looked at again when the source seems to have changed; not swept
+MAX_FIELDS_KEPT = 2000  # records whose fields are kept for naming the columns of lists
+LIST_PAGES = 3  # pages that the model of a list is learned from
+RECENT_ANSWERS = 12  # answers that are read again when the source seems to have changed; not swept
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spent:
-    """What the site has cost so far."""
+class BudgetUse:
+    """Requests sent for the site, and the limit reached, if any."""
 
     requests: int
     limit_reached: Reason | None
-    why: str = ""  # which limit it is, in words
+    why: str = ""  # the limit in words
 
 
 @dataclass(kw_only=True)
-class Setting:
-    """What all sources of a site share while they are harvested."""
+class SiteContext:
+    """State shared by all sources of a site during a harvest."""
 
     discovery: Discovery
     plan: Plan
     state: State
     observe: Observer
-    spent: Callable[[], Spent]
-    scratch: Callable[[int], Blobs] = lambda number: MemoryBlobs()  # where each source puts away what it holds of words
-    earlier_questions: tuple[str, ...] = ()  # of the run that is refreshed, asked first
-    before: Mapping[str, set[str]] = field(default_factory=dict)  # the keys that each question of that run brought
-    # links that may lead to lists without a query, by what the addresses of the records look like
-    list_links: dict[tuple[AddressShape, ...], ListLinks] = field(default_factory=dict)
-    sitemap_addresses: tuple[str, ...] | None = None  # of pages of the site; None: nobody has looked
+    spent: Callable[[], BudgetUse]
+    scratch: Callable[[int], Blobs] = lambda number: MemoryBlobs()  # storage for each source's record words
+    earlier_queries: tuple[str, ...] = ()  # queries of the run that is refreshed; sent first
+    before: Mapping[str, set[str]] = field(default_factory=dict)  # keys that each query of that run returned
+    # links that may lead to lists without a query, by the URL shape of the records
+    list_links: dict[tuple[UrlPattern, ...], ListLinks] = field(default_factory=dict)
+    sitemap_addresses: tuple[str, ...] | None = None  # page URLs; None: not read yet
+
+
+def label(candidate: WeighedCandidate) -> str:
+    """Describe a candidate in a few words, for the log and explanations.
+
+    >>> label(WeighedCandidate("word", "asia", 2)), label(WeighedCandidate("given"))
+    ('word “asia”, page 2', 'given, the empty query')
+    """
+    page = f", page {candidate.page}" if candidate.page > 1 else ""
+    if not candidate.text:
+        return f"{candidate.kind}, the empty query{page}"
+    text = shown_url(candidate.text) if "://" in candidate.text else f"“{candidate.text}”"
+    return f"{candidate.kind} {text}{page}"
+
+
+def purpose(kind: str, request: Request | BrowserVisit) -> Decision:
+    """Return the decision for a request that no comparison of candidates chose."""
+    return Decision(WeighedCandidate(kind, request.query or request.url))
+
+
+def with_purpose(
+    steps: Generator[Request | BrowserVisit, Response | RenderedPage, T], kind: str
+) -> Generator[Request | BrowserVisit, Response | RenderedPage, T]:
+    """Run steps whose requests have no decision yet, and give each request a purpose."""
+    try:
+        wanted = next(steps)
+        while True:
+            try:
+                answer = yield replace(wanted, decision=wanted.decision or purpose(kind, wanted))
+            except (Unreachable, Forbidden, MissingExtra) as error:
+                wanted = steps.throw(error)
+            else:
+                wanted = steps.send(answer)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return] # the result of the steps
 
 
 class SourceReader:
-    """A source's interface and model, and the answers that were read last."""
+    """Search interface and model of a source, and its latest answers."""
 
-    def __init__(self, interface: SearchInterface, setting: Setting) -> None:
+    def __init__(self, interface: SearchInterface, context: SiteContext) -> None:
         self.interface = interface
-        self.discovery, self.plan = setting.discovery, setting.plan
-        self.observe, self.spent = setting.observe, setting.spent
+        self.discovery, self.plan = context.discovery, context.plan
+        self.observe, self.spent = context.observe, context.spent
         self.rng = np.random.default_rng(self.plan.seed)
         self.language = language_of(self.discovery.home)
         self.about = tuple(words_of_query(self.plan.about))
@@ -104,151 +218,161 @@ class SourceReader:
         given = tuple(model for model in given if model.asked_at == urlsplit(interface.url).path) or given
         model = given[0] if len(given) == 1 else SourceModel()
         self.ledger = SourceLedger(interface=interface, model=model)
-        self.last_tree: TagTree | None = None  # the last answer: the tokens of its form are the freshest
-        self.background: list[TagTree] = []  # answers to nonsense
-        self.fields_of: dict[str, Mapping[str, str]] = {}  # what the first answers say of their records, by key
+        self.last_tree: TagTree | None = None  # latest answer, whose form has the freshest tokens
+        self.background: list[Answer] = []  # answers to nonsense words, without their responses
+        self.fields_of: dict[str, Mapping[str, str]] = {}  # fields of the first records, by key
         self.errors_in_a_row = 0
         self._recent: deque[tuple[Response, str, Kind]] = deque(maxlen=RECENT_ANSWERS)
         self._drift = DriftWatch(model, window=RECENT_ANSWERS, min_answers=RECENT_ANSWERS)
         self._last_query_with_records = ""
-        self._query_of: dict[int, str] = {}  # the query of each probed answer, by the id of its tree
-        # queries whose answers came whole before larger pages were found: they are not asked again
+        # queries answered completely before larger pages were found; they are not sent again
         self._whole_answers: dict[str, Request] = {}
 
     # -- probing and learning --------------------------------------------------------------------------------------------
 
     def probe(self) -> Generator[Request | BrowserVisit, Response | RenderedPage, tuple[str, ...]]:
-        """Asks for nonsense and for words of the site, and learns the source model; gives the queries that were asked."""
-        values = self.interface.choices  # a form without text can be asked for these, and for nothing else
+        """Query nonsense and words of the site, and learn the source model; return the queries sent."""
+        values = self.interface.choices  # the only queries that a form without a text field accepts
         if self.ledger.model.leader:
             return ()
         if isinstance(self.interface, ListInterface) and self.interface.via == "sitemap":
-            return ()  # there is no list to learn: it has addresses only
+            return ()  # nothing to learn: a sitemap has only URLs
         if isinstance(self.interface, ListInterface):
             yield from self._learn_list(self.interface)
             return ()
         probes = self.plan.probes
         made_up = (*self.discovery.nonsense, *nonsense(self.rng, self.plan.background, self.language))
-        self.background = background = yield from self._answers(() if values else made_up[: self.plan.background])
+        of_nonsense = yield from self._answers(() if values else made_up[: self.plan.background], "nonsense probe")
+        # stored in checkpoints, where their bodies would only take space
+        self.background = background = [replace(answer, response=None) for answer in of_nonsense]
         own = (self.plan.about,) if self.about else (*self.plan.words, *self.discovery.working_words)
-        broad = broad_questions(self.language)[len(EVERYTHING) :]
-        listed = dict.fromkeys((*own, *broad, *of_page(self.discovery.home)))
+        broad = broad_queries(self.language)[len(EVERYTHING) :]
+        listed = dict.fromkeys((*own, *broad, *words_of_page(self.discovery.home)))
         words = values or tuple(word for word in listed if len(word) >= self.interface.min_chars)
-        answers: list[TagTree] = []
-        asked, dictionary_words = 0, tuple[str, ...]()
+        answers: list[Answer] = []
+        asked, further_words = 0, tuple[str, ...]()
         for start in range(0, min(len(words), MAX_PROBE_ROUNDS * probes), probes):
-            queries = words[start : start + probes]
-            answers += yield from self._answers(queries)
-            asked += len(queries)
+            batch = words[start : start + probes]
+            answers += yield from self._answers(batch, "probe")
+            asked += len(batch)
             different = distinct_answers(answers, background)
             if not (start or values or self.about) and len(different) < min(MIN_DIFFERENT_ANSWERS, len(answers)):
-                # a source that searches parts of words has nearly all records for each letter: what its answers share are records
+                # a source that searches parts of words returns nearly all records for each letter: what its answers share are records
                 missing = MIN_DIFFERENT_ANSWERS - len(different)
-                dictionary_words = dictionary(self.rng, missing, self.language)
-                answers += yield from self._answers(dictionary_words)
+                further_words = dictionary_words(self.rng, missing, self.language)
+                answers += yield from self._answers(further_words, "probe")
                 different = distinct_answers(answers, background)
             self._learn(different)
             if self.ledger.model.leader and not (values or self.about):
-                # few words found something: the site may be in one language and its records in another
+                # few words returned something: the site may be in one language and its records in another
                 further = yield from self._following_pages(different)
                 if further:
                     answers += further
                     self._learn(distinct_answers(answers, background))
-            # what one answer alone shows may be its two columns
-            full = sum(bool(apply(self.ledger.model, tree).records) for tree in answers)
+            # what a single answer shows may be its two columns
+            full = sum(bool(apply(self.ledger.model, answer.page).records) for answer in answers)
             is_sure = full >= MIN_FULL_ANSWERS or start or values or self.about
             if (self.ledger.model.leader and is_sure) or self.spent().limit_reached:
                 break
         if not self.ledger.model.leader and self.spent().limit_reached:
-            raise BudgetSpent(f"{self.spent().why} before the answers of {self.interface.url} were understood")
+            raise BudgetSpent(f"{self.spent().why} before the answers of {self.interface.url} could be read")
+        pages = [answer.page for answer in answers]
         if not self.ledger.model.leader:
-            raise NothingLearned(why_unreadable(self.interface.url, answers, self.discovery.home, self.ledger.skipped))
-        roles = learn_roles(
-            answers, [self._query_of[id(tree)] for tree in answers], query_field=self.interface.query_field or ""
-        )
+            raise NothingLearned(unreadable_reason(self.interface.url, pages, self.discovery.home, self.ledger.skipped))
+        queries = [answer.query for answer in answers]
+        roles = learn_roles(pages, queries, query_field=self.interface.query_field or "")
         self.ledger.model = replace(self.ledger.model, roles=roles)
-        yield from self._check_reaction(answers)
-        self._tell_learned(len(answers) + len(background))
-        if not (values or self.plan.template or self.interface.rendered):
+        yield from self._check_query_dependence(answers)
+        self._report_learned(len(answers) + len(background))
+        if not (values or self.plan.search_interface or self.interface.rendered):
             yield from self._find_larger_pages(answers)
-        return (*words[:asked], *dictionary_words)
+        return (*words[:asked], *further_words)
 
-    def _learn(self, answers: Sequence[TagTree]) -> None:
-        """Learns the source model; where nothing is learned beside nonsense, without it: some sources find something for any word."""
-        queries, of_nonsense = ([self._query_of[id(tree)] for tree in trees] for trees in (answers, self.background))
-        model = learn_source(answers, self.background, queries=queries, background_queries=of_nonsense)
-        self.ledger.model = model if model.leader else learn_source(answers, queries=queries)
+    def _learn(self, answers: Sequence[Answer]) -> None:
+        """Learn the source model; if that fails with nonsense answers as background, without them, because some sources answer any word."""
+        model = learn_source(answers, self.background)
+        self.ledger.model = model if model.leader else learn_source(answers)
 
     def _following_pages(
-        self, answers: Sequence[TagTree]
-    ) -> Generator[Request | BrowserVisit, Response | RenderedPage, list[TagTree]]:
-        """Further pages of the answers that have records, where these are few: what differs between answers shows on them, too."""
-        readings = [(tree, reading) for tree in answers if (reading := apply(self.ledger.model, tree)).records]
-        further: list[TagTree] = []
-        for tree, reading in readings[: max(0, MIN_FULL_ANSWERS - len(readings))]:
-            query = self._query_of[id(tree)]
-            following = next_page_of(tree, reading, query)
-            answer = (yield from self.get(request_of(following, query))) if following is not None else None
-            if answer is not None:
-                self._query_of[id(answer[1])] = query
-                further.append(answer[1])
+        self, answers: Sequence[Answer]
+    ) -> Generator[Request | BrowserVisit, Response | RenderedPage, list[Answer]]:
+        """Fetch further pages of the answers with records if there are few: differences between answers show there, too."""
+        model = self.ledger.model
+        readings = [(answer, reading) for answer in answers if (reading := apply(model, answer.page)).records]
+        further: list[Answer] = []
+        for answer, reading in readings[: max(0, MIN_FULL_ANSWERS - len(readings))]:
+            query = answer.query
+            following = next_page_of(answer.page, reading, query)
+            fetched = (
+                (yield from self.get(next_page_request(following, query), "probe, next page"))
+                if following is not None
+                else None
+            )
+            if fetched is not None:
+                further.append(Answer(page=fetched[1], query=query, response=fetched[0]))
         return further
 
-    def _check_reaction(
-        self, answers: Sequence[TagTree]
+    def _check_query_dependence(
+        self, answers: Sequence[Answer]
     ) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
-        """Raises where nonsense has records too, and another query changes them no more than the same one asked again."""
-        keys_of = {id(tree): keys_on(self.ledger.model, tree) for tree in (*answers, *self.background)}
-        full = [tree for tree in answers if keys_of[id(tree)]]
-        if not self.background or len(full) < 2 or not all(keys_of[id(tree)] for tree in self.background):
+        """Raise NothingLearned if nonsense returns records too and other queries change them no more than repeating the same query."""
+        model = self.ledger.model
+        full = [(answer, keys) for answer in answers if (keys := keys_on(model, answer.page))]
+        nonsense_keys = [keys_on(model, answer.page) for answer in self.background]
+        if not nonsense_keys or len(full) < 2 or not all(nonsense_keys):
             return
-        first, others = full[0], [*full[1:], *self.background]
-        again = yield from self.get(self._asked_anew(self._query_of[id(first)]))
+        first, first_keys = full[0]
+        again = yield from self.get(self._fresh_request(first.query), "query dependence")
         if again is None:
             return
-        again_keys = keys_on(self.ledger.model, again[1])
-        if not depends_on_query(keys_of[id(first)], again_keys, [keys_of[id(tree)] for tree in others]):
+        other_keys = [*(keys for _, keys in full[1:]), *nonsense_keys]
+        if not depends_on_query(first_keys, keys_on(model, again[1]), other_keys):
             self.ledger.model = SourceModel()
             raise NothingLearned(
-                f"the records of {self.interface.url} do not depend on the query: nonsense and words bring the same kind of list; "
-                "it may be a sidebar, or a box that filters nothing. Name another form with --form, or the list itself"
+                f"the records of {self.interface.url} do not depend on the query: nonsense and words return the same list; "
+                "it may be a sidebar, or a box that filters nothing. Choose another form with --form, or start from the list itself"
             )
 
     def _learn_list(self, interface: ListInterface) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
-        """Learns the source model from the first pages of a list."""
+        """Learn the source model from the first pages of a list."""
         pages: list[TagTree] = []
         request: Request | None = interfaces.fill(interface, "")
         while request is not None and len(pages) < LIST_PAGES:
-            answer = yield from self.get(request)
+            answer = yield from self.get(request, "probe")
             if answer is None:
                 break
             pages.append(answer[1])
             following = next_page(answer[1])
-            request = replace(request_of(following), reuses=True) if following is not None else None
+            request = replace(next_page_request(following), reuses=True) if following is not None else None
         records = RecordAddresses.learn(interface.examples, [*pages, *self.discovery.pages])
-        self.background = [page for page in self.discovery.pages if not records.on(page)][: self.plan.background]
+        without_records = [Answer(page) for page in self.discovery.pages if not records.on(page)]
+        self.background = without_records[: self.plan.background]
         self.ledger.model = model = learn_source(pages, self.background, is_record_address=records.is_record)
         if not model.leader:
-            raise NothingLearned(f"{len(pages)} pages of {interface.url}, none with a list that could be read")
-        self._tell_learned(len(pages))
+            raise NothingLearned(f"{len(pages)} pages of {interface.url} contain no readable list")
+        self._report_learned(len(pages))
 
-    def _tell_learned(self, probes: int) -> None:
-        """A model was learned from so many answers: drift is measured from here, and those who follow are told."""
+    def _report_learned(self, probes: int) -> None:
+        """Report a learned model, and measure drift from here."""
         model = self.ledger.model
+        records_logger.info(
+            "learned from %d answers, rules: %d; records in %s, %s; fits %.0f %% of the answers",
+            *(probes, len(model.rules), model.pagelet, model.leader, 100 * model.fits),
+        )
         self._drift.reset(model)
         self.observe(Learned(pagelet=model.pagelet, leader=model.leader, probes=probes, source=self.interface.url))
 
     def _find_larger_pages(
-        self, answers: Sequence[TagTree]
+        self, answers: Sequence[Answer]
     ) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
-        """Tries settings that show more records on a page; answers that came whole are not asked for again."""
-        readings = [(tree, apply(self.ledger.model, tree)) for tree in answers]
-        whole = [self._query_of[id(tree)] for tree, reading in readings if next_page_of(tree, reading, "") is None]
-        cut = [(tree, reading) for tree, reading in readings if self._query_of[id(tree)] not in whole]
-        if not cut:
+        """Try settings that show more records per page; complete answers are not requested again."""
+        readings = [(answer, apply(self.ledger.model, answer.page)) for answer in answers]
+        whole = [answer.query for answer, reading in readings if next_page_of(answer.page, reading, "") is None]
+        partial = [(answer, reading) for answer, reading in readings if answer.query not in whole]
+        if not partial:
             return
-        tree, reading = max(cut, key=lambda answer: len(answer[1].records))
-        query, keys = self._query_of[id(tree)], [record.key for record in reading.records]
+        longest, reading = max(partial, key=lambda answer: len(answer[1].records))
+        tree, query, keys = longest.page, longest.query, [record.key for record in reading.records]
         before = self.interface
         next_page = next_page_of(tree, reading, query)
         settings = larger_page_settings(before, (self.discovery.home, tree), query, len(keys), next_page)
@@ -256,7 +380,7 @@ class SourceReader:
             if self.spent().limit_reached:
                 return
             wider = with_setting(before, name, value)
-            answer = yield from self.get(interfaces.fill(wider, query))
+            answer = yield from self.get(interfaces.fill(wider, query), "larger page")
             if answer is None:
                 continue
             wide = apply(self.ledger.model, answer[1], status=answer[0].status)
@@ -267,58 +391,63 @@ class SourceReader:
                 return
 
     def _answers(
-        self, queries: Sequence[str]
-    ) -> Generator[Request | BrowserVisit, Response | RenderedPage, list[TagTree]]:
-        """The answers to queries, as far as they can be had."""
-        trees = []
+        self, queries: Sequence[str], why: str
+    ) -> Generator[Request | BrowserVisit, Response | RenderedPage, list[Answer]]:
+        """Yield the requests for some queries; return the answers to those that could be fetched."""
+        answers: list[Answer] = []
         for query in queries:
             if self.spent().limit_reached:
                 break
-            answer = yield from self.get((yield from self.request_for(query)))
+            answer = yield from self.get((yield from self.request_for(query)), why)
             if answer is not None:
-                trees.append(answer[1])
-                self._query_of[id(answer[1])] = query
-        return trees
+                answers.append(Answer(page=answer[1], query=query, response=answer[0]))
+        return answers
 
     # -- asking and reading ----------------------------------------------------------------------------------------------
 
     def request_for(self, query: str) -> Generator[Request | BrowserVisit, Response | RenderedPage, Request]:
-        """The request that asks a query, with a fresh token where the form has one."""
+        """Return the request for a query, with a fresh form token if needed."""
         if query in self._whole_answers:
             return self._whole_answers[query]
-        self.interface = yield from with_fresh_tokens(self.interface, self.last_tree)
+        self.interface = yield from with_purpose(with_fresh_tokens(self.interface, self.last_tree), "form page")
         return interfaces.fill(self.interface, query)
 
-    def _asked_anew(self, query: str) -> Request:
-        """The request that asks a query which was asked before: without a query in it nothing is taken from memory."""
+    def _fresh_request(self, query: str) -> Request:
+        """Return a request for a query sent before; without its query text the response is not taken from memory."""
         request = interfaces.fill(self.interface, query)
         return request if isinstance(self.interface, TypedInterface) else replace(request, query="")
 
     def get(
-        self, request: Request
+        self, request: Request, why: Decision | str
     ) -> Generator[Request | BrowserVisit, Response | RenderedPage, tuple[Response, TagTree] | None]:
-        """One answer, or None where it could not be had (which is counted)."""
+        """Return one answer; None if it could not be fetched, which is counted.
+
+        `why` is the decision to send the request, or its purpose if no candidates were compared.
+        """
+        decision = why if isinstance(why, Decision) else purpose(why, request)
         try:
-            response = yield request
+            response = yield replace(request, decision=decision._replace(source=self.interface.url))
             if not isinstance(response, Response):
                 raise TypeError("a Request is answered by a Response")
             tree = read_page(response.body, response.url, response.headers)
-            if refused := refusal(response, tree):
-                raise Unreachable(f"{request.url} refuses: {refused}")
+            if refused := refusal_reason(response, tree):
+                raise Unreachable(f"{request.url} refused the request: {refused}")
         except (Unreachable, Forbidden) as error:
             self.skip("fetch", request.url, str(error))
             return None
         self.last_tree = tree
+        if isinstance(why, str):
+            logger.info("request %d: %s: status %d", response.number, label(decision.chosen), response.status)
         return response, tree
 
     def skip(self, stage: str, page: str, reason: str) -> None:
-        """Counts and reports a page that cannot be used."""
+        """Count and report a page that cannot be used."""
         skipped = Skipped(stage=stage, page=page, reason=reason)
         self.ledger.skipped.append(skipped)
         self.observe(Trouble(skipped=skipped))
 
     def read(self, response: Response, tree: TagTree, query: str) -> Reading:
-        """Reads an answer with the source model, and counts its kind."""
+        """Read an answer with the source model, and count its kind."""
         ledger = self.ledger
         reading = apply(ledger.model, tree, status=response.status, asked_at=self._answer_path(response), query=query)
         self._recent.append((response, query, reading.kind))
@@ -336,7 +465,7 @@ class SourceReader:
         return reading
 
     def wanted(self, records: Sequence[Record], query: str) -> Sequence[Record]:
-        """All records; with `--about`, those that came for just that query or show its words."""
+        """Return all records, or with `--about` those that this query returned or that contain its words."""
         if not self.about or query == self.plan.about:
             return records
         kept = [record for record in records if set(self.about) <= set(query_words(record.text))]
@@ -344,10 +473,10 @@ class SourceReader:
         return kept
 
     def _answer_path(self, response: Response) -> str:
-        """The path that answers come from: that of this answer, where its query is a part of it or nonsense leads there too."""
+        """Return the path of answers: that of this response if the query is part of it or nonsense leads there too."""
         path = path_without_query(response.url, response.request.query)
         is_answer = not self.interface.query_field or any(
-            path == path_without_query(tree.url, self._query_of.get(id(tree), "")) for tree in self.background
+            path == path_without_query(answer.page.url, answer.query) for answer in self.background
         )
         return urlsplit(response.url if is_answer else self.interface.url).path
 
@@ -355,7 +484,7 @@ class SourceReader:
 
     @property
     def seems_changed(self) -> bool:
-        """Whether far fewer of the last answers have records than when the source was learned."""
+        """Return True if far fewer of the latest answers have records than when the source was learned."""
         return self._drift.fits_too_few
 
     def learn_again(
@@ -363,31 +492,31 @@ class SourceReader:
     ) -> Generator[
         Request | BrowserVisit, Response | RenderedPage, tuple[Reading | None, list[tuple[Reading, str, Response]]]
     ]:
-        """Tests whether the source has changed: a query that had records is asked once more; if it has none now, the model is learned anew.
+        """Repeat a query that had records; if it has none now, the source has changed and its model is learned again.
 
-        Gives the last answer as the new model reads it (None: nothing has changed), and what can now be read of the answers before it.
+        Return the last answer as read by the new model (None if nothing has changed), and the earlier answers that can be read now.
         """
         recent = [
-            (response, read_page(response.body, response.url, response.headers), query, kind)
-            for response, query, kind in self._recent
+            Answer(page=read_page(response.body, response.url, response.headers), query=query, response=response)
+            for response, query, _ in self._recent
         ]
+        kinds = [kind for _, _, kind in self._recent]
         self._recent.clear()
         self._drift.reset()
-        answer = yield from self.get(self._asked_anew(self._last_query_with_records))
+        answer = yield from self.get(self._fresh_request(self._last_query_with_records), "model check")
         if answer is None or self._apply(self.ledger.model, *answer).kind == "multi":
             return None, []
-        queries = [self._last_query_with_records, *(query for _, _, query, _ in recent)]
-        model = learn_source([answer[1], *(tree for _, tree, _, _ in recent)], queries=queries)
+        model = learn_source([Answer(page=answer[1], query=self._last_query_with_records), *recent])
         if self._apply(model, *answer).kind != "multi":
             return None, []
-        readings = [self._apply(model, response, tree) for response, tree, _, _ in recent]
+        readings = [self._apply(model, response, old.page) for old in recent if (response := old.response)]
         self.ledger.model = replace(model, roles=self.ledger.model.roles)
         self.ledger.relearned += 1
-        self._tell_learned(len(recent) + 1)
+        self._report_learned(len(recent) + 1)
         late = [
-            (reading, query, response)
-            for reading, (response, _, query, kind) in zip(readings, recent[:-1], strict=False)
-            if kind != "multi"
+            (reading, old.query, old.response)
+            for reading, old, kind in zip(readings, recent[:-1], kinds, strict=False)
+            if kind != "multi" and old.response
         ]
         return readings[-1], late
 

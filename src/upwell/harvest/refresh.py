@@ -1,45 +1,47 @@
-"""Asking again what a finished harvest holds: which questions, and what is new, changed or gone."""
+"""Refresh a finished harvest: select the queries to repeat, and find out which records are new, changed or gone."""
 
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from upwell.errors import BudgetSpent, Forbidden, Unreachable
+from upwell.harvest.reader import purpose
 from upwell.harvest.summary import SiteHarvest
-from upwell.model import Request
 from upwell.net.fetch import Fetcher
-from upwell.page.hosts import site_host
 from upwell.store.state import State
+from upwell.types import Request
+from upwell.urls.hosts import site_host
 
-__all__ = ["all_sights", "begin_again", "compare", "earlier_questions"]
+__all__ = ["compare_runs", "merge_sightings", "queries_to_repeat", "start_refresh"]
 
 GONE_STATUSES = (404, 410)
 
 
-def begin_again(state: State) -> list[dict[str, set[str]]]:
-    """Begins another run, unless one was cut off; what each query brought when its records came last, the longest ago first."""
+def start_refresh(state: State) -> list[dict[str, set[str]]]:
+    """Start another run unless one was interrupted; return the keys each query returned, by run in which they were last seen, oldest first."""
     if state.note("refreshing") != "yes":
         state.start_next_run()
         state.set_note("refreshing", "yes")
     return list(state.last_sights().values())
 
 
-def earlier_questions(sights: Sequence[Mapping[str, set[str]]]) -> tuple[str, ...]:
-    """The queries to ask again: first those that bring what was not seen for longest, so that several small refreshes reach all."""
-    return tuple(dict.fromkeys(query for of_one_run in sights for query in covering(of_one_run)))
+def queries_to_repeat(sights: Sequence[Mapping[str, set[str]]]) -> tuple[str, ...]:
+    """Return the queries to repeat, first those whose records were not seen for longest, so that several small refreshes reach all records."""
+    return tuple(dict.fromkeys(query for sightings in sights for query in covering_queries(sightings)))
 
 
-def all_sights(sights: Sequence[Mapping[str, set[str]]]) -> dict[str, set[str]]:
-    """What each query brought, of all runs together."""
-    brought: dict[str, set[str]] = {}
-    for of_one_run in sights:
-        for query, keys in of_one_run.items():
-            brought.setdefault(query, set()).update(keys)
-    return brought
+def merge_sightings(sights: Sequence[Mapping[str, set[str]]]) -> dict[str, set[str]]:
+    """Return the keys that each query returned in all runs together."""
+    merged: dict[str, set[str]] = {}
+    for sightings in sights:
+        for query, keys in sightings.items():
+            merged.setdefault(query, set()).update(keys)
+    return merged
 
 
-def covering(before: Mapping[str, set[str]]) -> Iterator[str]:
-    """Few queries that brought everything: each time the one that brought most of what is left (Yuan §4.4, greedy)."""
+def covering_queries(before: Mapping[str, set[str]]) -> Iterator[str]:
+    """Yield few queries that cover all records: each time the one with most uncovered records (greedy set covering, as in Yuan §5.3)."""
     left = set().union(*before.values()) if before else set()
     heap = [(-len(keys), query) for query, keys in sorted(before.items())]
     heapq.heapify(heap)
@@ -53,16 +55,16 @@ def covering(before: Mapping[str, set[str]]) -> Iterator[str]:
             heapq.heappush(heap, (-new, query))
 
 
-async def compare(
+async def compare_runs(
     site: SiteHarvest, before: Mapping[str, set[str]], ended: Mapping[str, bool], net: Fetcher
 ) -> dict[str, int]:
-    """What a refreshed harvest shows of the records: new, changed, unchanged, gone; `unseen` were not asked for, or not reached.
+    """Return the numbers of new, changed, unchanged, gone and unseen records after a refresh; `unseen` ones were not queried or not reached.
 
-    Gone is what a query that was asked to its end no longer brings: if its own page on the site says so too; where it has none, if
-    the query was not cut off (`ended` says which were). Own pages are opened as long as the budget lasts.
+    A record is gone if a query that was read to its end no longer returns it and its record page confirms it; without a record page on the site, if
+    the query was not capped (`ended` maps queries to True if capped). Record pages are opened while the budget lasts.
     """
-    found = site.state.keys_by_change()
-    unseen = set(found["unseen"])
+    keys_by_change = site.state.keys_by_change()
+    unseen = set(keys_by_change["unseen"])
     now = site.state.keys_by_query(site.state.run_number)
     missing = {query: (before.get(query, set()) - now.get(query, set())) & unseen for query in ended}
     missing_anywhere = set().union(*missing.values()) if missing else set()
@@ -72,7 +74,9 @@ async def compare(
     for key in sorted(missing_anywhere):
         page = str(pages.get(key) or "")
         try:
-            status = (await net.fetch(Request(url=page))).status if _is_on_site(page, site.url) else None
+            request = Request(url=page)
+            request = replace(request, decision=purpose("missing record", request))
+            status = (await net.fetch(request)).status if _is_on_site(page, site.url) else None
         except (Unreachable, Forbidden):
             continue
         except BudgetSpent:
@@ -81,10 +85,10 @@ async def compare(
             gone.append(key)
     site.state.move_to_history(gone)
     site.state.set_note("refreshing", "no")
-    counts = {kind: len(found[kind]) for kind in ("new", "changed", "unchanged")}
-    return {**counts, "gone": len(gone), "unseen": len(found["unseen"]) - len(gone)}
+    counts = {kind: len(keys_by_change[kind]) for kind in ("new", "changed", "unchanged")}
+    return {**counts, "gone": len(gone), "unseen": len(keys_by_change["unseen"]) - len(gone)}
 
 
 def _is_on_site(page: str, url: str) -> bool:
-    """Whether a record's own page is on the site that is harvested: nothing else is opened."""
+    """Return True if a record page is on the harvested site; no other page is opened."""
     return urlsplit(page).scheme in ("http", "https") and site_host(page) == site_host(url)

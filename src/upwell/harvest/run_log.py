@@ -1,7 +1,7 @@
-"""What a run over several sites leaves in the folder of all of them, while it runs: a line for each site that ended, and how far it is.
+"""Log of a run over several sites, written while it runs.
 
-summary.jsonl   a line a site, when it ends: the last line of a site counts
-run.json        how many wait, run, are done, failed; whose process it is
+summary.jsonl   one line per site when it ends; the last line of a site counts
+run.json        number of sites waiting, running, done and failed; process id
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from upwell.store.remote import RemoteFolder, is_remote, working_folder
 if TYPE_CHECKING:
     from upwell.harvest.files import Result
 
-__all__ = ["RUN", "SUMMARIES", "RunLog", "RunStatus", "line_of_site", "read_lines", "run_status"]
+__all__ = ["RUN_FILE", "SUMMARIES_FILE", "RunLog", "RunStatus", "read_site_lines", "run_status", "site_line"]
 
-RUN = "run.json"
-SUMMARIES = "summary.jsonl"
-EARLY_STOPS = ("interrupted", "blocked", "forbidden")  # reasons to stop that leave something undone
+RUN_FILE = "run.json"
+SUMMARIES_FILE = "summary.jsonl"
+EARLY_STOPS = ("interrupted", "blocked", "forbidden")  # stop reasons that leave work undone
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunStatus:
-    """How far a run over several sites is."""
+    """Progress of a run over several sites."""
 
-    run: str  # "running", "over", or "cut off" where its process is gone
-    sites: int | None  # None: nobody knows how many there are
-    waiting: int | None  # not begun, or to be tried again
+    run: str  # "running", "over", or "cut off" if its process no longer exists
+    sites: int | None  # None: unknown
+    waiting: int | None  # not started, or to be retried
     running: int
     done: int
     failed: int
     stopped: int  # before they were done
-    requests: int  # of those that have ended
+    requests: int  # of sites that have ended
     records: int
     engine: str
     pid: int
@@ -53,19 +53,19 @@ class RunStatus:
 
 
 def run_status(place: str | Path) -> RunStatus | None:
-    """How far the run over the sites in a folder is; None where there was none. At an address it is known when it is over."""
+    """Return the progress of the run in a folder, None if there was none; for a remote folder it is known once the run is over."""
     if is_remote(place):
-        RemoteFolder(str(place)).fetch_missing(RUN, SUMMARIES)
+        RemoteFolder(str(place)).fetch_missing(RUN_FILE, SUMMARIES_FILE)
     out = working_folder(place)
     try:
-        numbers = json.loads((out / RUN).read_text(encoding="utf-8"))
+        numbers = json.loads((out / RUN_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     is_over = numbers.pop("is_over")
     run = "over" if is_over else "running" if _is_alive(numbers["pid"]) else "cut off"
     counted = numbers["done"] + numbers["failed"] + numbers["stopped"] + numbers["running"]
     waiting = numbers["sites"] - counted if numbers["sites"] is not None else None
-    failures = tuple(line for line in read_lines(out) if line["outcome"] == "failed")
+    failures = tuple(line for line in read_site_lines(out) if line["outcome"] == "failed")
     return RunStatus(run=run, waiting=waiting, failures=failures, **numbers)
 
 
@@ -73,8 +73,8 @@ def _is_alive(pid: int) -> bool:
     return Path(f"/proc/{pid}").exists()
 
 
-def line_of_site(url: str, result: Result | UpwellError, tries: int, budget: int) -> dict[str, Any]:
-    """The line of a site in summary.jsonl."""
+def site_line(url: str, result: Result | UpwellError, tries: int, budget: int) -> dict[str, Any]:
+    """Return the line of a site for summary.jsonl."""
     line: dict[str, Any] = {"url": shown(url), "outcome": "failed", "tries": tries, "budget": budget, "ended": _now()}
     if isinstance(result, UpwellError):
         is_stopped = isinstance(result, Interrupted)
@@ -92,16 +92,16 @@ def line_of_site(url: str, result: Result | UpwellError, tries: int, budget: int
 
 
 class RunLog:
-    """Writes both files, used inside `with`; none for a single site, whose own folder says it all."""
+    """Context manager that writes both files; it writes none for a single site, whose folder contains everything."""
 
     def __init__(self, out: Path, sites: int | None, engine: str) -> None:
         self._is_kept = sites != 1
         try:
             out.mkdir(parents=True, exist_ok=True)
-            self._lines = (out / SUMMARIES if self._is_kept else Path(os.devnull)).open("a", encoding="utf-8")
+            self._lines = (out / SUMMARIES_FILE if self._is_kept else Path(os.devnull)).open("a", encoding="utf-8")
         except OSError as error:
-            raise WrongUsage(f"cannot write to {out}: {error.strerror}; name another folder with -o") from error
-        self._file = out / RUN
+            raise WrongUsage(f"cannot write to {out}: {error.strerror}; choose another folder with -o") from error
+        self._file = out / RUN_FILE
         self.numbers: dict[str, Any] = {"sites": sites, "running": 0, "done": 0, "failed": 0, "stopped": 0}
         self.numbers |= {"requests": 0, "records": 0, "engine": engine, "pid": os.getpid(), "started": _now()}
 
@@ -117,8 +117,8 @@ class RunLog:
         self._lines.close()
 
     def add(self, url: str, result: Result | UpwellError, tries: int, budget: int) -> None:
-        """Counts a site that ended, and writes its line."""
-        line = line_of_site(url, result, tries, budget)
+        """Count a site that has ended, and write its line."""
+        line = site_line(url, result, tries, budget)
         self._lines.write(json.dumps(line, ensure_ascii=False) + "\n")
         self._lines.flush()
         self.numbers[line["outcome"]] += 1
@@ -126,23 +126,23 @@ class RunLog:
         self.numbers["records"] += line.get("records", 0)
 
     def show(self, running: int) -> None:
-        """Writes how far the run is."""
+        """Write the current progress."""
         self.numbers["running"] = running
         self._write(is_over=False)
 
     def _write(self, *, is_over: bool) -> None:
         if not self._is_kept:
             return
-        partial = self._file.with_name(f".{RUN}.part")
+        partial = self._file.with_name(f".{RUN_FILE}.part")
         partial.write_text(json.dumps({**self.numbers, "updated": _now(), "is_over": is_over}) + "\n", encoding="utf-8")
         partial.replace(self._file)
 
 
-def read_lines(out: Path) -> Iterator[Mapping[str, Any]]:
-    """The last line of each site in summary.jsonl; a line that was cut off is passed over."""
+def read_site_lines(out: Path) -> Iterator[Mapping[str, Any]]:
+    """Yield the last line of each site in summary.jsonl, ignoring a truncated line."""
     last: dict[str, Mapping[str, Any]] = {}
-    if (out / SUMMARIES).is_file():
-        with (out / SUMMARIES).open(encoding="utf-8") as lines:
+    if (out / SUMMARIES_FILE).is_file():
+        with (out / SUMMARIES_FILE).open(encoding="utf-8") as lines:
             for text in lines:
                 if text.endswith("\n") and text.startswith("{"):
                     line = json.loads(text)

@@ -1,10 +1,11 @@
-"""The harvest of one source: probe it, then ask page by page what the chooser says, until there is a reason to stop.
+"""Harvest one source: probe it, then send what the chooser selects, page by page, until there is a reason to stop.
 
 Nothing is sent from here: `steps` is a generator that yields the request it wants and is sent the response (`loop.drive`).
 """
 
 import datetime
 import hashlib
+import logging
 import time
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
@@ -12,24 +13,41 @@ from functools import partial
 from urllib.parse import urljoin, urlsplit
 
 from upwell.answers.facets import facet_links, related_queries
-from upwell.answers.next_page import request_of
+from upwell.answers.next_page import next_page_request
 from upwell.answers.pager import NextPage
 from upwell.answers.totals import StatedTotals, read_totals
-from upwell.extract.values import Type
-from upwell.harvest.answer_page import AnswerPage
-from upwell.harvest.chooser import Chooser
-from upwell.harvest.details import Details
-from upwell.harvest.events import Asked, Held, LateRow, Opened, wants_records
-from upwell.harvest.facet_questions import from_earlier_run
+from upwell.choose.candidates import LIST_MARK, AnswerPage, Candidate, OpenQuery
+from upwell.choose.chooser import Chooser
+from upwell.choose.facet_candidates import facet_of_earlier_run
+from upwell.choose.list_candidates import MAX_LOOKS, Listing
+from upwell.choose.plan import Reason
+from upwell.choose.size import requests_to
+from upwell.choose.url_repository import UrlRepository
+from upwell.discover import interfaces
+from upwell.discover.index_source import records_of_index
+from upwell.discover.lists import RecordAddresses
+from upwell.discover.steps import fetch, is_usable
+from upwell.discover.without_search import DEFAULT_SITEMAP, read_sitemaps, record_pages_of
+from upwell.harvest.events import Asked, Held, LazyRow, Opened, wants_records
 from upwell.harvest.list_finder import ListFinder
-from upwell.harvest.list_questions import MAX_LOOKS
-from upwell.harvest.listing import Listing
-from upwell.harvest.open_query import LIST_MARK, OpenQuery, Question
-from upwell.harvest.page_steps import PageSteps
-from upwell.harvest.plan import Reason
-from upwell.harvest.reader import Setting, SourceReader
-from upwell.model import (
+from upwell.harvest.reader import SiteContext, SourceReader, label, with_purpose
+from upwell.harvest.record_pages import RecordPageReader
+from upwell.page.formats import read_page
+from upwell.page.tree import TagTree
+from upwell.records.values import ValueType
+from upwell.source.apply import apply
+from upwell.source.paging import (
+    count_on,
+    counted_on,
+    next_page_of,
+    next_request_of_script,
+    posts_elsewhere,
+    small_numbers,
+)
+from upwell.table.value_types import typed_fields
+from upwell.types import (
     BrowserVisit,
+    Decision,
     IndexInterface,
     ListInterface,
     Record,
@@ -38,61 +56,93 @@ from upwell.model import (
     Response,
     SearchInterface,
 )
-from upwell.page.data import read_page
-from upwell.page.tree import TagTree
-from upwell.queries.size import requests_to
-from upwell.site import interfaces
-from upwell.site.index_source import records_of_index
-from upwell.site.interface_trial import is_usable
-from upwell.site.lists import RecordAddresses
-from upwell.site.sitemaps import USUAL_PLACE, read_sitemaps, record_pages_of
-from upwell.site.steps import fetch
-from upwell.source.apply import apply
-from upwell.source.paging import count_on, next_page_of, posts_elsewhere
-from upwell.store.typed import typed_fields
-from upwell.store.url_repository import UrlRepository
 
-__all__ = ["AtRest", "SourceSession", "Steps"]
+__all__ = ["SafePoint", "ScriptPager", "SessionSteps", "SourceSession"]
+
+logger = logging.getLogger("upwell.choose")  # of the pure package `choose`, whose decisions are carried out here
+
+MAX_TRIALS = 6  # requests sent to find the page argument
+MAX_SHIFTED_SHARE = 0.25  # share of a page that may be new after skipping one more record; not swept
 
 
-class AtRest:
-    """What a session yields between two questions: nothing is on its way, and all that it knows is in its attributes."""
+class ScriptPager:
+    """Pagination of requests sent by a script: by an argument whose name says so, otherwise by one that is found by trial.
+
+    Increasing an argument by one shows what it does: other records if it counts pages; all but one the same if it counts records.
+    """
+
+    def __init__(self, reader: SourceReader) -> None:
+        self.reader = reader
+        self._argument, self._counts_records = "", False
+        self._trials = 0
+
+    def next(
+        self, request: Request, records: Sequence[Record], query: str
+    ) -> Generator[Request | BrowserVisit, Response | RenderedPage, Request | None]:
+        """Return the request for the page after one with these records; None if no argument is known."""
+        shown = len(records)
+        if (following := next_request_of_script(request, shown)) is not None:
+            return following
+        for argument in small_numbers(request) if not self._argument else ():
+            if self._trials >= MAX_TRIALS:
+                break
+            self._trials += 1
+            answer = yield from self.reader.get(counted_on(request, argument, 1), "page argument")
+            if answer is not None:
+                self._judge(argument, records, apply(self.reader.ledger.model, answer[1], query=query).records)
+            if self._argument:
+                break
+        if not self._argument:
+            return None
+        return counted_on(request, self._argument, shown if self._counts_records else 1)
+
+    def _judge(self, argument: str, before: Sequence[Record], after: Sequence[Record]) -> None:
+        known = {record.key for record in before}
+        new = sum(record.key not in known for record in after)
+        is_next_page = len(after) == new > 0
+        is_shifted = {record.key for record in after} < known or 0 < new <= max(1, MAX_SHIFTED_SHARE * len(after))
+        if is_next_page or (after and is_shifted):
+            self._argument, self._counts_records = argument, not is_next_page
 
 
-Steps = Generator[Request | BrowserVisit | AtRest, Response | RenderedPage, Reason]
-REPORT_SIZE_EVERY = 10  # requests; the size takes long to compute
-MIN_LIST = 3  # records on a page, read as an answer, from which on it is a list and no page of one record
-MIN_SITEMAP_SHARE = 0.5  # of the records held, that a sitemap must have addresses for; not swept
-MIN_HELD_FOR_EXPORTS = 20  # records, by which those of data to download are known; not swept
-GOAL_SHARE = 0.9  # of the estimated size, that the forecast is for
+class SafePoint:
+    """Yielded by a session between two queries: no request is pending, and its attributes contain its whole state."""
+
+
+SessionSteps = Generator[Request | BrowserVisit | SafePoint, Response | RenderedPage, Reason]
+REPORT_SIZE_EVERY = 10  # requests between two reports of the size, which is slow to compute
+MIN_LIST = 3  # records from which on a page is a list rather than a record page
+MIN_SITEMAP_SHARE = 0.5  # share of the held records that a sitemap must contain; not swept
+MIN_HELD_FOR_EXPORTS = 20  # records needed to recognize those of a download; not swept
+GOAL_SHARE = 0.9  # share of the estimated size that the forecast refers to
 
 
 class SourceSession:
-    """One source while it is harvested: its reader, its ledger and its chooser."""
+    """Harvest of one source: its reader, ledger and chooser."""
 
-    def __init__(self, interface: SearchInterface, setting: Setting, number: int = 0) -> None:
-        self.setting = setting
+    def __init__(self, interface: SearchInterface, context: SiteContext, number: int = 0) -> None:
+        self.context = context
         self.is_started = self.is_over = False
-        self.reader = SourceReader(interface, setting)
-        self.ledger, self.plan, self.observe = self.reader.ledger, setting.plan, setting.observe
-        self.state = setting.state
-        self.lists = ListFinder(self.reader, setting)
-        urls = UrlRepository(setting.scratch(number))
-        # what a sitemap has of a record is its page
-        plan = replace(setting.plan, details="first") if interface.via == "sitemap" else setting.plan
-        self.details = Details(plan, setting.state, interface.url, urls=urls)
-        self.earlier_questions = tuple(q for q in setting.earlier_questions if not q.startswith(LIST_MARK))
-        self.before = setting.before
-        self.walks_list = False  # what came last is a page of a list without a query that goes on
+        self.reader = SourceReader(interface, context)
+        self.ledger, self.plan, self.observe = self.reader.ledger, context.plan, context.observe
+        self.state = context.state
+        self.lists = ListFinder(self.reader, context)
+        urls = UrlRepository(context.scratch(number))
+        # a sitemap leads only to record pages
+        plan = replace(context.plan, details="first") if interface.via == "sitemap" else context.plan
+        self.details = RecordPageReader(plan, context.state, interface.url, urls=urls)
+        self.earlier_queries = tuple(q for q in context.earlier_queries if not q.startswith(LIST_MARK))
+        self.before = context.before
+        self.walks_list = False  # True if the last page belongs to a list that continues
         self._has_looked_for_sitemap = self._has_looked_for_exports = False
-        self._page_steps = PageSteps(self.reader)
-        self.missing: set[str] = set()  # keys that a question brought before, and no longer
-        self._dead_ends: set[str] = set()  # links to a next page that led to no list: a record may be called "Next"
-        # what was asked to its end (a query, or the address of a facet) → whether it was cut off there
+        self._page_steps = ScriptPager(self.reader)
+        self.missing: set[str] = set()  # keys that a query returned in the earlier run but not now
+        self._dead_ends: set[str] = set()  # next links that led to no list: a record may be called "Next"
+        # queries or facet URLs that were read to their end → True if the result cap was reached
         self.ended: dict[str, bool] = {}
         self.chooser = Chooser(
             self.ledger,
-            setting.plan,
+            context.plan,
             language=self.reader.language,
             takes_text=not interface.choices and not isinstance(interface, ListInterface),
             is_about=bool(self.reader.about),
@@ -101,8 +151,8 @@ class SourceSession:
         )
         self.ledger.coverage.is_only_lists = isinstance(interface, ListInterface)
 
-    def steps(self) -> Steps:
-        """The whole harvest of the source; ends with the reason why nothing more is asked. One that was saved at rest goes on from there."""
+    def steps(self) -> SessionSteps:
+        """Harvest the source; return why nothing more is requested. A session saved at a safe point continues from there."""
         if isinstance(self.reader.interface, IndexInterface):
             self.ledger.stopped = yield from self._take_index(self.reader.interface)
             return self.ledger.stopped
@@ -111,7 +161,7 @@ class SourceSession:
             self.is_started = True
         chooser, reason = self.chooser, None
         while reason is None:
-            yield AtRest()
+            yield SafePoint()
             reason = self._reason_to_stop()
             if reason is not None:
                 break
@@ -124,10 +174,11 @@ class SourceSession:
             if chooser.may_look_for_lists() and (yield from self._look_for_list()):
                 continue
             chosen = chooser.next()
-            if isinstance(chosen, Question):
+            decision = chooser.decision or "other"
+            if isinstance(chosen, Candidate):
                 chosen = yield from self._open(chosen)
             if chosen is not None:
-                yield from self._fetch_page(chosen)
+                yield from self._fetch_page(chosen, decision)
             elif not chooser.retry():
                 reason = "exhausted"
         while (
@@ -136,13 +187,13 @@ class SourceSession:
             and (page := self.details.next(len(self.ledger), is_end=True)) is not None
         ):
             yield from self._read_record_page(*page)
-            yield AtRest()
+            yield SafePoint()
         self.details.learn(is_end=True)
         self.ledger.stopped = reason
         return reason
 
     def _start(self) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
-        """Probes the source, and sets what is asked first."""
+        """Probe the source, and start with the given or probed queries."""
         probes = yield from self.reader.probe()
         self.details.frame = frozenset(self.ledger.model.frame)
         if isinstance(self.reader.interface, ListInterface) and self.reader.interface.via == "sitemap":
@@ -150,23 +201,23 @@ class SourceSession:
         elif isinstance(self.reader.interface, ListInterface):
             self._open_list(self.lists.of_interface(self.reader.interface))
         else:
-            given = self.reader.interface.choices or (*self.plan.words, *(self.earlier_questions or probes))
+            given = self.reader.interface.choices or (*self.plan.words, *(self.earlier_queries or probes))
             self.chooser.start(given)
 
-    def _take_index(self, interface: IndexInterface) -> Steps:
-        """Takes all records of an index at once, then reads pages of records as far as they are wanted."""
-        reader, ledger, query = self.reader, self.ledger, OpenQuery(Question(query=""))
-        answer = yield from reader.get(interfaces.fill(interface, ""))
+    def _take_index(self, interface: IndexInterface) -> SessionSteps:
+        """Take all records of an index at once, then read record pages as far as they are wanted."""
+        reader, ledger, query = self.reader, self.ledger, OpenQuery(Candidate(query=""))
+        answer = yield from reader.get(interfaces.fill(interface, ""), "index")
         if answer is None:
             return "blocked"
         records = reader.wanted(records_of_index(interface, answer[0].body), "")
         ledger.answers["multi"] += 1
         ledger.page_size = len(records)
-        ledger.coverage.is_whole_index = interface.is_whole
+        ledger.coverage.is_index_complete = interface.is_whole
         new = ledger.add(records)
         self._keep(records, new, query, answer[0])
         self.ended[""] = False
-        self._report("")
+        self._report("", answer[0], len(new))
         self.details.add([record for record in new if record.url and "#" not in record.url])
         while not reader.spent().limit_reached and (page := self.details.next(len(ledger), is_end=True)) is not None:
             yield from self._read_record_page(*page)
@@ -174,14 +225,16 @@ class SourceSession:
         return "coverage" if interface.is_whole else "exhausted"
 
     def _read_record_page(self, key: str, url: str) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
-        """Reads the own page of a record."""
-        answer = yield from self.reader.get(Request(url=url))
+        """Read the page of a record."""
+        answer = yield from self.reader.get(Request(url=url), "record page")
         response, tree = answer or (None, None)
         is_list = tree is not None and len(apply(self.ledger.model, tree).records) >= MIN_LIST
         if is_list:
-            self.details.left_out["are lists themselves"] += 1
+            self.details.left_out["are lists"] += 1
         else:
             self.details.take(key, response, tree)
+        if response is not None:
+            self.state.note_yield(response.number, int(not is_list), 0)
         site = urlsplit(self.reader.interface.url).netloc
         pages, waiting = self.details.pages, self.details.waiting
         requests, source = self.reader.spent().requests, self.reader.interface.url
@@ -194,82 +247,83 @@ class SourceSession:
             return "blocked"
         return self.chooser.reason_to_stop()
 
-    def _open(self, question: Question) -> Generator[Request | BrowserVisit, Response | RenderedPage, OpenQuery]:
-        if question.query in self.earlier_questions and "://" in question.query:
-            facet = from_earlier_run(question.query, self.reader.interface.query_field)
-            question = Question(query=facet.query, facet=facet)
-        if question.listing:
-            request = Request(url=question.address, reuses=True)
-        elif question.facet:
-            request = request_of(NextPage(url=question.facet.link.url), question.facet.query)
+    def _open(self, candidate: Candidate) -> Generator[Request | BrowserVisit, Response | RenderedPage, OpenQuery]:
+        if candidate.query in self.earlier_queries and "://" in candidate.query:
+            facet = facet_of_earlier_run(candidate.query, self.reader.interface.query_field)
+            candidate = Candidate(query=facet.query, facet=facet)
+        if candidate.listing:
+            request = Request(url=candidate.address, reuses=True)
+        elif candidate.facet:
+            request = next_page_request(NextPage(url=candidate.facet.link.url), candidate.facet.query)
         else:
-            request = yield from self.reader.request_for(question.query)
-        return self.chooser.open(question, request)
+            request = yield from self.reader.request_for(candidate.query)
+        return self.chooser.open(candidate, request)
 
     def _look_for_list(self) -> Generator[Request | BrowserVisit, Response | RenderedPage, bool]:
-        """Opens the next link that may lead to a list without a query, and takes its first page in; whether there was such a link."""
+        """Open the next link that may lead to a list without a query, and read its first page; return False if no link is left."""
         records = self.lists.records()
         if records is not None and not self._has_looked_for_sitemap:
             self._has_looked_for_sitemap = True
             yield from self._look_for_sitemap(records)
         if records is not None and (seen := self.lists.seen(records)):
-            for known in seen:
-                yield from self._fetch_page(self._open_list(known))
+            for listing in seen:
+                yield from self._fetch_page(self._open_list(listing), "list")
             return True
         if records is None or (url := self.lists.next(records)) is None:
             self.chooser.lists.looks = MAX_LOOKS
             return False
-        response = yield from fetch(Request(url=url))
+        response = yield from with_purpose(fetch(Request(url=url)), "list link")
         if response is None or not is_usable(response):
             return True
         self.chooser.lists.looks += 1
         tree = read_page(response.body, response.url, response.headers)
-        if (listing := self.lists.judge(url, tree, records)) is not None:
-            yield from self._take_page(self._open_list(listing), response, tree)
+        if (judged := self.lists.judge(url, tree, records)) is not None:
+            yield from self._take_page(self._open_list(judged), response, tree)
         return True
 
     def _read_sitemap(
         self, interface: ListInterface
     ) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
-        """Takes in the addresses of records that the sitemap has, where it is the source."""
-        addresses = yield from read_sitemaps((interface.url,), self.reader.discovery.home.url)
+        """Add the record URLs of the sitemap that is the source."""
+        home = self.reader.discovery.home.url
+        addresses = yield from with_purpose(read_sitemaps((interface.url,), home), "sitemap")
         pages = record_pages_of(interface, addresses)
         self.chooser.lists.add_record_pages(self.lists.of_sitemap(pages, RecordAddresses.learn(pages, ())))
 
     def _look_for_sitemap(
         self, records: RecordAddresses
     ) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
-        """Reads the sitemaps that robots.txt names, for the records of this source; their addresses serve all sources of the site.
+        """Read the sitemaps named by robots.txt for the records of this source; their URLs are shared by all sources of the site.
 
-        Where queries have to be typed in the browser, one more request for the usual place is cheap.
+        If queries have to be typed in the browser, one more request for the usual location is cheap.
         """
-        setting = self.lists.setting
-        if setting.sitemap_addresses is None:
+        context = self.lists.context
+        if context.sitemap_addresses is None:
             home = self.reader.discovery.home.url
-            places = setting.discovery.sitemaps or (
-                (urljoin(home, USUAL_PLACE),) if self.reader.interface.rendered else ()
+            places = context.discovery.sitemaps or (
+                (urljoin(home, DEFAULT_SITEMAP),) if self.reader.interface.rendered else ()
             )
-            setting.sitemap_addresses = yield from read_sitemaps(places, home)
-        pages = self.lists.of_sitemap(setting.sitemap_addresses, records)
+            context.sitemap_addresses = yield from with_purpose(read_sitemaps(places, home), "sitemap")
+        pages = self.lists.of_sitemap(context.sitemap_addresses, records)
         if pages.keys and len(pages.keys) >= MIN_SITEMAP_SHARE * len(self.ledger):
             self.chooser.lists.add_record_pages(pages)
-            if self.reader.interface.rendered:  # a query costs a visit of many requests, a page one
+            if self.reader.interface.rendered:  # a query costs a visit of many requests, a record page only one
                 self.chooser.takes_text = False
                 self.chooser.open_queries.clear()
 
     def _open_list(self, listing: Listing) -> OpenQuery:
         self.chooser.lists.listings.append(listing)
-        question = Question(query="", by="list", listing=listing, address=listing.url)
-        return self.chooser.open(question, Request(url=listing.url, reuses=True))
+        candidate = Candidate(query="", kind="list", listing=listing, address=listing.url)
+        return self.chooser.open(candidate, Request(url=listing.url, reuses=True))
 
-    # -- one page --------------------------------------------------------------------------------------------------------
-
-    def _fetch_page(self, query: OpenQuery) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
-        """Fetches the next page of a query, takes its records in, and prepares the request for the page after it."""
+    def _fetch_page(
+        self, query: OpenQuery, why: Decision | str
+    ) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
+        """Fetch the next page of a query, add its records, and prepare the request for the following page."""
         if query.request is None:
             raise RuntimeError("a query without a next page is closed")
         reader, ledger = self.reader, self.ledger
-        answer = yield from reader.get(query.request)
+        answer = yield from reader.get(query.request, why)
         if answer is None or answer[0].status >= 500:
             self.chooser.fail(query)
             ledger.answers["error"] += 1
@@ -280,21 +334,23 @@ class SourceSession:
     def _take_page(
         self, query: OpenQuery, response: Response, tree: TagTree
     ) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
-        """Reads a page of a query, takes its records in, and prepares the request for the page after it."""
+        """Read a page of a query, add its records, and prepare the request for the following page."""
         if query.request is None:
             raise RuntimeError("a query without a next page is closed")
         reader, ledger = self.reader, self.ledger
         if query.listing:
-            reading = query.listing.read(tree, response.status, query.question.address, response.body)
+            reading = query.listing.reader.read(tree, response.status, query.candidate.address, response.body)
             ledger.answers[reading.kind] += 1
         else:
             reading = reader.read(response, tree, query.query)
-        if reading.kind == "single":  # its fields are those of its own page, under the same names as all record pages'
+        if (
+            reading.kind == "single"
+        ):  # its fields come from its record page, under the same names as those of other record pages
             reading = replace(reading, records=tuple(replace(record, fields={}) for record in reading.records))
         if reading.kind != "multi" and not query.listing and reader.seems_changed:
             again, late = yield from reader.learn_again()
             for earlier, earlier_query, earlier_response in late:
-                late_query = OpenQuery(Question(query=earlier_query))
+                late_query = OpenQuery(Candidate(query=earlier_query))
                 new = self.chooser.hold(late_query, earlier.records)
                 self._keep(earlier.records, new, late_query, earlier_response)
             reading = again or reading
@@ -316,7 +372,7 @@ class SourceSession:
                 query.last_url, query.request.url
             )  # the pager has fewer links than the source has pages
         query.last_url = query.request.url
-        following = request_of(next_page, query.query) if next_page is not None else None
+        following = next_page_request(next_page, query.query) if next_page is not None else None
         if following is None and self._may_count_on(reading.records):
             following = yield from self._page_steps.next(query.request, reading.records, query.query)
         page = AnswerPage(
@@ -324,14 +380,14 @@ class SourceSession:
             wanted=reader.wanted(reading.records, query.query),
             totals=totals,
             has_next=following is not None,
-            is_understood=not query.listing or bool(reading.records) or not query.listing.records.on(tree),
+            is_understood=not query.listing or bool(reading.records) or not query.listing.reader.records.on(tree),
             is_refused=reading.kind == "error" and response.status < 400,
             links=lambda: [] if reader.about or query.listing else facet_links(tree, ledger.model.roles, query.query),
             related=related_queries(tree, ledger.model.roles, query.query)
             if self.plan.goal == "representative"
             else (),
         )
-        if following is not None:  # the first pages of a list came when it was found and learned
+        if following is not None:  # the first pages of a list were fetched when it was found and learned
             following = replace(following, headers=reader.interface.headers, reuses=query.listing is not None)
         query.request = following
         new = self.chooser.take(query, page)
@@ -344,25 +400,32 @@ class SourceSession:
         self.missing.difference_update(record.key for record in page.records)
         if query.request is None or query not in self.chooser.open_queries:
             self.missing |= {key for key in self.before.get(query.asked, ()) if key not in self.ledger.held}
-            self.ended[query.asked] = not query.listing and 0 < ledger.limit <= query.pages.matches
-        self._report(query.question.address or query.query)
+            self.ended[query.asked] = not query.listing and 0 < ledger.result_cap <= query.pages.matches
+        self._report(query.candidate.address or query.query, response, len(new))
 
     def _may_count_on(self, records: Sequence[Record]) -> bool:
-        """Whether a page after this one may be asked for by counting: a script makes the requests, and the page is full."""
+        """Return True if the following page may be requested by counting: a script sends the requests, and this page is full."""
         interface = self.reader.interface
         is_of_script = interface.via == "browser" and not interface.rendered and self.plan.goal == "complete"
         return is_of_script and len(records) >= max(MIN_LIST, self.ledger.page_size)
 
     def _keep(self, records: Sequence[Record], new: Sequence[Record], query: OpenQuery, response: Response) -> None:
-        """Puts the records of a page into the state, and tells of those that are new."""
+        """Store the records of a page in the state, and report the new ones."""
         page = hashlib.sha1(response.body, usedforsecurity=False).hexdigest()
-        came_at = datetime.datetime.fromtimestamp(round(response.came_at or time.time()), datetime.UTC).isoformat()
-        origin = {"_source": self.ledger.interface.url, "_query": query.query, "_page": page, "_fetched": came_at}
+        fetched_at = datetime.datetime.fromtimestamp(
+            round(response.received_at or time.time()), datetime.UTC
+        ).isoformat()
+        origin = {"_source": self.ledger.interface.url, "_query": query.query, "_page": page, "_fetched": fetched_at}
         self.state.add_later(records, origin, asked=query.asked)
+        self.state.note_yield(response.number, len(records), len(new))
         for record in new if wants_records(self.observe) else new[:1]:
-            self.observe(Held(row=LateRow(partial(_row, record, origin, self.ledger.model.columns.types))))
+            self.observe(Held(row=LazyRow(partial(_row, record, origin, self.ledger.model.columns.types))))
 
-    def _report(self, query: str) -> None:
+    def _report(self, query: str, response: Response, new: int) -> None:
+        decision = response.request.decision
+        chosen, runner_up = (decision.chosen, decision.runner_up) if decision is not None else (None, None)
+        if logger.isEnabledFor(logging.INFO) and decision is not None:
+            logger.info("request %d: %s: %s", response.number, label(decision.chosen), _yield_text(decision, new))
         ledger, requests = self.ledger, self.reader.spent().requests
         ledger.curve.append((requests, len(ledger), ledger.matches))
         size = ledger.size if len(ledger.curve) % REPORT_SIZE_EVERY == 0 else None
@@ -382,12 +445,31 @@ class SourceSession:
                 size=size,
                 lower_bound=size is not None and ledger.lower_bound,
                 requests_to_goal=to_goal,
-                expected=round(self.chooser.beliefs.best_rate, 3),
+                expected=round(self.chooser.yields.best_rate, 3),
                 source=self.reader.interface.url,
+                number=response.number,
+                kind=chosen.kind if chosen else "",
+                page=chosen.page if chosen else 1,
+                expected_new=chosen.expected if chosen else None,
+                new=new,
+                runner_up=runner_up,
             )
         )
 
 
-def _row(record: Record, origin: Mapping[str, object], types: Mapping[str, Type]) -> dict[str, object]:
+def _yield_text(decision: Decision, new: int) -> str:
+    """Return expected and actual new records of a request, and its runner-up, for the log."""
+    if decision.chosen.expected is None:
+        return f"{new} new"
+    runner_up = decision.runner_up
+    other = (
+        f"; runner-up: {label(runner_up)}, {runner_up.expected:.1f}"
+        if runner_up and runner_up.expected is not None
+        else ""
+    )
+    return f"{new} new, {decision.chosen.expected:.1f} expected{other}"
+
+
+def _row(record: Record, origin: Mapping[str, object], types: Mapping[str, ValueType]) -> dict[str, object]:
     own = {"_key": record.key, "_url": record.url, "_path": record.path, **origin}
     return {**own, **typed_fields(record.fields, types)}

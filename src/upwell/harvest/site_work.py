@@ -1,4 +1,4 @@
-"""The harvest of one site as a value that another process can run, and what came of it as one that can be handed back."""
+"""Harvest of one site as a picklable value (`SiteWork`), and the function that runs it in any process (`harvest_site`)."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from upwell.choose.plan import Plan
 from upwell.errors import Crashed, Interrupted, Unreachable, UpwellError
-from upwell.harvest.plan import Plan
 from upwell.net.access import split_credentials
 from upwell.net.manners import Manners
-from upwell.page.hosts import host_and_port
 from upwell.places import address_of, addresses_to_try, shown
+from upwell.urls.hosts import host_and_port
 
 if TYPE_CHECKING:
     from upwell.harvest.events import Event, Observer
     from upwell.harvest.files import Result
-    from upwell.store.records import Format
+    from upwell.table.writers import Format
 
-__all__ = ["Job", "SiteWork", "at_first_address", "harvest_site", "host_of"]
+__all__ = ["Job", "SiteWork", "harvest_site", "host_of", "try_addresses"]
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """One site to harvest, and how."""
+    """Site to harvest, with its plan and manners."""
 
     url: str
     plan: Plan = field(default_factory=Plan)
@@ -35,61 +35,61 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class SiteWork:
-    """A job with all that is needed to run it anywhere."""
+    """Job with everything needed to run it in any process."""
 
     job: Job
-    out: str  # folder
+    out: str  # output folder or URL
     format: Format = "parquet"
-    state: str = ""  # address of the state; "": a file in the folder of the harvest
-    tells_records: bool = True  # whether somebody wants to hear of each record
+    state: str = ""  # URL of a database for the state; "": a file in the harvest folder
+    reports_records: bool = True  # True if the observer wants every record
 
     def with_budget(self, requests: int) -> SiteWork:
-        """The same work with so many requests."""
+        """Return the same work with another request budget."""
         if requests == self.job.plan.budget:
             return self
         return replace(self, job=replace(self.job, plan=replace(self.job.plan, budget=requests)))
 
 
 def host_of(place: str) -> str:
-    """The server that a place is at, with or without "www.": its harvests run one after the other."""
+    """Return the server of a place without "www."; its harvests run one after the other."""
     host, port = host_and_port(address_of(place))
     return host.removeprefix("www.") + (f":{port}" if port else "")
 
 
 async def harvest_site(work: SiteWork, observe: Observer) -> Result | UpwellError:
-    """Harvests a site; an error is a value, and so is what there is when it is cancelled."""
+    """Harvest a site; errors are returned, and cancelling returns what there is."""
     from upwell.harvest.events import Held, without_records
-    from upwell.harvest.keep import harvest_into
+    from upwell.harvest.harvest_folder import harvest_to
 
     job = work.job
 
     @without_records
-    def tell_but_records(event: Event) -> None:
+    def observe_without_records(event: Event) -> None:
         if not isinstance(event, Held):
             observe(event)
 
-    tell = observe if work.tells_records else tell_but_records
+    tell = observe if work.reports_records else observe_without_records
 
     async def at(url: str) -> Result:
         clean, access = split_credentials(url, job.manners.access)
         manners = replace(job.manners, access=access)
-        return await harvest_into(clean, work.out, job.plan, manners, tell, work.format, work.state)
+        return await harvest_to(clean, work.out, job.plan, manners, tell, work.format, work.state)
 
     try:
-        return await at_first_address(job.url, at)
+        return await try_addresses(job.url, at)
     except UpwellError as error:
         return error
     except asyncio.CancelledError:
         return Interrupted(
-            f"stopped before anything of {shown(job.url)} was learned; what was asked is kept, and the same command goes on from there"
+            f"stopped before anything about {shown(job.url)} was learned; its answers are kept, and the same command continues"
         )
-    except Exception as error:  # noqa: BLE001 # a fault in one site must not take the results of the others
+    except Exception as error:  # noqa: BLE001 # a fault in one site must not lose the results of the others
         why = " ".join(job.manners.access.hide(f"{type(error).__name__}: {error}").split())
-        return Crashed(f"{shown(job.url)}: {why}; this is a fault of Upwell, please report it")
+        return Crashed(f"{shown(job.url)}: {why}; this is a bug in Upwell, please report it")
 
 
-async def at_first_address(place: str, ask: Callable[[str], Coroutine[Any, Any, T]]) -> T:
-    """What is found at the address that a person wrote; where they wrote no scheme and nobody answers by HTTPS, by HTTP."""
+async def try_addresses(place: str, ask: Callable[[str], Coroutine[Any, Any, T]]) -> T:
+    """Call `ask` with the URL that a user entered; without a scheme, try HTTPS first and HTTP if it is unreachable."""
     addresses = addresses_to_try(place)
     for address in addresses[:-1]:
         try:

@@ -1,4 +1,4 @@
-"""What was brought up from a site: its sources together, as `summary.json` says it."""
+"""Results of harvesting one site: its sources together, its coverage statement and the contents of `summary.json`."""
 
 import json
 from collections import Counter
@@ -7,71 +7,73 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from upwell.harvest.details import Details
-from upwell.harvest.ledger import SourceLedger
-from upwell.harvest.plan import Reason
-from upwell.harvest.tables import Table
-from upwell.key_set import KeySet
-from upwell.model import Estimate
-from upwell.queries.size import next_new
-from upwell.site.gate import Gate
+from upwell.arrays.key_set import KeySet
+from upwell.choose.ledger import SourceLedger
+from upwell.choose.plan import Reason
+from upwell.choose.size import next_new
+from upwell.discover.consent_page import ConsentPage
+from upwell.harvest.record_pages import RecordPageReader
 from upwell.store.state import State
+from upwell.table.build import Table
+from upwell.types import Estimate
 
 __all__ = ["SiteHarvest", "coverage_statement"]
 
-SECONDS_OF_HOUR = 3600
-FORESEEN = 0.25  # of the requests sent: so far ahead the forecast is right in the middle over the ground; as many again overrate up to four times
-# Why a site's harvest ended is why any of its sources ended, the most telling reason first.
-REASONS: tuple[Reason, ...] = (
+SECONDS_PER_HOUR = 3600
+# The forecast reaches this share of the requests sent: over the simulated sources its median is right there; twice as far, it is up to four times too high.
+FORECAST_SHARE = 0.25
+# The harvest of a site ends for the reason any of its sources ended, the most informative reason first.
+REASONS_BY_PRIORITY: tuple[Reason, ...] = (
     "interrupted", "budget", "blocked", "forbidden", "saturated", "exhausted", "coverage",
 )  # fmt: skip
 
 
 @dataclass
 class SiteHarvest:
-    """A site's sources, and the state that holds the records of all of them."""
+    """Sources of a site, and the state with the records of all of them."""
 
     url: str
     state: State
-    title: str = ""  # of its first page
+    title: str = ""  # of the first page
     sources: list[SourceLedger] = field(default_factory=list)
     requests: int = 0
     bytes: int = 0
     seconds: float = 0.0
     ignored_robots: bool = False
-    rate: float = 1.0  # requests a second that are allowed; 0: as many as come
+    rate: float = 1.0  # allowed requests per second; 0: unlimited
     refreshed: dict[str, int] = field(default_factory=dict)  # new, changed, unchanged, gone, unseen
-    gates: list[Gate] = field(default_factory=list)  # in front of the site, that were passed
-    out_of_reach: list[str] = field(default_factory=list)  # why searches of the site could not be tried
-    columns: tuple[str, ...] = ()  # that the tables shall have; none: all
-    drop: tuple[str, ...] = ()  # and those that they shall not have
-    about: str = ""  # what the records are about, where not all were wanted
-    details: list[Details] = field(default_factory=list)
-    before: tuple[Estimate, bool] | None = None  # size and lower bound as the run before a refresh had them
+    consent_pages: tuple[ConsentPage, ...] = ()  # that were clicked through
+    out_of_reach: list[str] = field(default_factory=list)  # why searches of the site could not be used
+    columns: tuple[str, ...] = ()  # columns of the tables; empty: all
+    drop: tuple[str, ...] = ()  # columns left out of the tables
+    about: str = ""  # topic of the records, if not all were wanted
+    details: list[RecordPageReader] = field(default_factory=list)
+    before: tuple[Estimate, bool] | None = None  # size and lower bound from the run before a refresh
 
     @property
     def stopped(self) -> Reason:
-        """Why the harvest ended."""
-        return next((why for why in REASONS if any(source.stopped == why for source in self.sources)), "exhausted")
+        """Return why the harvest ended."""
+        return next(
+            (why for why in REASONS_BY_PRIORITY if any(source.stopped == why for source in self.sources)), "exhausted"
+        )
 
     @property
     def with_pages(self) -> bool:
-        """Whether record pages were read for their own sake, not just as a sample."""
+        """Return True if record pages were requested, not only sampled."""
         return any(details.plan.details for details in self.details)
 
     @property
     def size(self) -> Estimate:
-        """The sizes of all sources together, never less than what is held.
+        """Return the size of all sources together, at least the number of records held.
 
-        A source adds the share of its size that is new in what it brought, beside the sources before it. Records in the table
-        that no source of this run has brought came from another harvest into the same folder; after a refresh they are among
-        those that the sources should have.
+        A source contributes the share of its size that is new compared with the sources before it. Records of the table that no source of this run
+        returned come from another harvest into the same folder; after a refresh they are among those that the sources should have.
         """
         counted, known = self._counted, KeySet()
         ends = {"estimate": 0.0, "low": 0.0, "high": 0.0}
         for source in counted:
             new_share = 1 - known.share_of(source.held, len(source)) if len(known) and len(source) else 1.0
-            if len(counted) > 1:  # else there is nothing to compare
+            if len(counted) > 1:  # otherwise there is nothing to compare
                 known.update_hashes(source.held.hashes())
             for end in ends:
                 ends[end] += new_share * getattr(source.size, end)
@@ -85,35 +87,35 @@ class SiteHarvest:
 
     @property
     def _counted(self) -> list[SourceLedger]:
-        """The sources that say how large the site is: not those whose records a list has that another one walked to its end."""
+        """Return the sources that determine the size, without those whose records are part of a list that another source read to its end."""
         return [source for source in self.sources if not source.is_listed_elsewhere]
 
     @property
     def _relies_on_before(self) -> bool:
-        """Whether the size is that of the run before: a refresh asks for what was held, so it tells little of the rest."""
+        """Return True if the size of the run before is used: a refresh repeats queries for known records and says little about others."""
         is_counted = bool(self.sources) and all(source.size_by == "total" for source in self.sources)
         return bool(self.refreshed) and self.before is not None and not is_counted
 
     @property
     def lower_bound(self) -> bool:
-        """Whether the size has no upper end, because that of some source has none."""
+        """Return True if the size has no upper bound because that of some source has none."""
         if self._relies_on_before and self.before is not None:
             return self.before[1]
         return not self.sources or any(source.lower_bound for source in self._counted)
 
     def keep_size(self) -> None:
-        """Notes the size in the state, for a refresh."""
+        """Store the size in the state for a refresh."""
         self.state.set_note("size", json.dumps([asdict(self.size), self.lower_bound]))
 
     def recall_size(self) -> None:
-        """Reads the size that the run before noted."""
+        """Read the size stored by the previous run."""
         if noted := self.state.note("size"):
             ends, is_lower_bound = json.loads(noted)
             self.before = Estimate(**ends), is_lower_bound
 
     def _next_hour(self) -> dict[str, int]:
-        """New records that another hour should bring at the rate that is allowed, or as many requests as can be judged by those sent."""
-        requests = round(min(SECONDS_OF_HOUR * (self.rate or 1.0), FORESEEN * self.requests))
+        """Return the new records expected in another hour at the allowed rate, limited to as many requests as the forecast can judge."""
+        requests = round(min(SECONDS_PER_HOUR * (self.rate or 1.0), FORECAST_SHARE * self.requests))
         curves = [[(sent, held) for sent, held, _ in source.curve] for source in self.sources]
         more = sum(next_new(curve, requests) for curve in curves)
         if not self.lower_bound:
@@ -121,7 +123,7 @@ class SiteHarvest:
         return {"requests": requests, "records": round(more)}
 
     def statement(self) -> str:
-        """How much is held, in one sentence."""
+        """Return the coverage statement."""
         return coverage_statement(
             len(self.state),
             self.size,
@@ -132,7 +134,7 @@ class SiteHarvest:
         )
 
     def summary(self, tables: Sequence[Table] = ()) -> dict[str, object]:
-        """As `summary.json` has it, with what its tables look like."""
+        """Return the contents of `summary.json`, with facts about the tables."""
         held, size = len(self.state), self.size
         matches = sum(source.matches for source in self.sources)
         first: dict[str, Any] = self.sources[0].checks() if self.sources else {}
@@ -181,7 +183,7 @@ def coverage_statement(
     about: str = "",
     is_index: bool = False,
 ) -> str:
-    """How much is held, in one sentence; without a percentage where nothing bounds the size from above.
+    """Return the coverage statement in one sentence, without a percentage if the size has no upper bound.
 
     >>> coverage_statement(90, Estimate(estimate=100, low=95, high=110))
     '90 records held, 90% of about 100 (95 %: 95–110)'
@@ -191,15 +193,17 @@ def coverage_statement(
     if not records:
         return "no records held"
     low, high = round(size.low), round(size.high)
-    what = f" about {about}" if about else ""
+    topic = f" about {about}" if about else ""
     if is_index and records == round(size.estimate):
-        said = f"{records:,} records{what} held, 100%: all that the site's own search has"
+        statement = f"{records:,} records{topic} held, 100%: all records of the site's own search index"
     elif lower_bound:
-        said = f"{records:,} records{what} held of at least {low:,}; there may be many more"
+        statement = f"{records:,} records{topic} held of at least {low:,}; there may be many more"
     else:
         share = min(1.0, records / size.estimate)
-        said = f"{records:,} records{what} held, {share:.0%} of about {round(size.estimate):,} (95 %: {low:,}–{high:,})"
+        statement = (
+            f"{records:,} records{topic} held, {share:.0%} of about {round(size.estimate):,} (95 %: {low:,}–{high:,})"
+        )
     if out_of_reach:
         are = "search of the site is" if out_of_reach == 1 else "searches of the site are"
-        said += f". {out_of_reach} {are} out of reach and not counted"
-    return said
+        statement += f". {out_of_reach} {are} out of reach and not counted"
+    return statement

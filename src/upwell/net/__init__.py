@@ -1,1 +1,1 @@
-"""Talking to the world: `fetch` (polite HTTP, with `pace`, `robots`, `addresses` and `decode`) and `browser`."""
+"""Talk to servers: `fetch` (polite HTTP), `browser`, `robots`, `pace` (rates and leases), `connect`, `access` and `login`."""

@@ -1,8 +1,7 @@
-"""What a person has to be let in: cookies, headers, a password, a token, a proxy, certificates. None of it is ever shown."""
+"""Credentials and connection settings of the user: cookies, headers, password, token, proxy, certificates; secrets are never shown."""
 
 from __future__ import annotations
 
-import os
 import re
 from base64 import b64encode
 from collections.abc import Iterable
@@ -18,43 +17,43 @@ from upwell.net.cookies import Cookie
 if TYPE_CHECKING:
     import ssl
 
-__all__ = ["HIDDEN", "Access", "parse_header", "session_file", "split_credentials"]
+__all__ = ["REDACTED", "Access", "parse_header", "split_credentials"]
 
-HIDDEN = "***"
-# Headers that let somebody in, whoever set them; a user's own headers are hidden besides.
+REDACTED = "***"
+# Headers with credentials, hidden whoever set them; all headers given by the user are hidden too.
 SECRET_HEADERS = frozenset(("authorization", "proxy-authorization", "cookie"))
-MIN_HIDDEN_CHARS = 4  # of a secret that is cut out of messages; a shorter one could be any word
-MIN_HIDDEN_IN_PAGES = 16  # of a token that is cut out of pages which repeat it; a shorter one could be a word of theirs
-SOCKS = ("socks4", "socks4a", "socks5", "socks5h")
+MIN_HIDDEN_CHARS = 4  # shortest secret removed from messages; a shorter one could be any word
+MIN_HIDDEN_IN_PAGES = 16  # shortest token removed from pages that repeat it; a shorter one could be a word of the page
+SOCKS_SCHEMES = ("socks4", "socks4a", "socks5", "socks5h")
 HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*:\s*(.*)", re.S)  # RFC 9110 §5.1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Access:
-    """What is sent along to the site that the user named, and to no other; and the way there."""
+    """Credentials sent to the sites that the user named and to no other, and how to connect."""
 
     cookies: tuple[Cookie, ...] = ()
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     user: str = ""  # for HTTP Basic authentication
     password: str = field(default="", repr=False)
     token: str = field(default="", repr=False)  # sent as "Authorization: Bearer …"
-    proxy: str = field(default="", repr=False)  # http://, https:// or socks5:// address; "": as the environment says
-    certificate: str = ""  # of the client: a PEM file
-    key: str = ""  # of the certificate, where that file does not hold it
-    ca: str = ""  # a PEM file of authorities that are trusted besides those of the system
+    proxy: str = field(default="", repr=False)  # http://, https:// or socks5:// URL; "": from the environment
+    certificate: str = ""  # client certificate, a PEM file
+    key: str = ""  # key of the certificate, if that file does not contain it
+    ca: str = ""  # PEM file of authorities trusted in addition to those of the system
 
     def __post_init__(self) -> None:
-        if self.proxy and urlsplit(self.proxy).scheme not in ("http", "https", *SOCKS):
+        if self.proxy and urlsplit(self.proxy).scheme not in ("http", "https", *SOCKS_SCHEMES):
             raise WrongUsage("the proxy should be an address like http://host:3128 or socks5://host:1080")
         if self.token and self.user:
-            raise WrongUsage("a token and a user are two ways to be let in; give one of them")
+            raise WrongUsage("a token and a user are two ways to authenticate; give only one of them")
         for _, value in self.headers:
             if "\n" in value or "\r" in value:
-                raise WrongUsage("a header has one line")
+                raise WrongUsage("a header must be on one line")
 
     @cached_property
     def site_headers(self) -> dict[str, str]:
-        """The headers for the site."""
+        """Return the headers for the sites that the user named."""
         headers = dict(self.headers)
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
@@ -64,36 +63,41 @@ class Access:
 
     @property
     def kind(self) -> str:
-        """Whose view of a site this is, without secrets: what anybody sees, or what a user or the holder of something sees."""
-        has = (self.user, self.token and "token", self.cookies and "cookies", self.certificate and "certificate")
-        return " ".join(str(part) for part in (*has, *sorted(name.lower() for name, _ in self.headers)) if part)
+        """Describe the kind of access without secrets; harvests with different access see different views of a site."""
+        credentials = (
+            self.user,
+            self.token and "token",
+            self.cookies and "cookies",
+            self.certificate and "certificate",
+        )
+        return " ".join(str(part) for part in (*credentials, *sorted(name.lower() for name, _ in self.headers)) if part)
 
-    # -- hiding ----------------------------------------------------------------------------------------------------------
+    # Hiding secrets
 
     @cached_property
     def _secrets(self) -> tuple[str, ...]:
-        """What must not be shown, the longest first."""
+        """Return the secrets, longest first."""
         authorization = self.site_headers.get("Authorization", "").partition(" ")[2]
-        of_proxy = (urlsplit(self.proxy).password or "") if self.proxy else ""
+        proxy_password = (urlsplit(self.proxy).password or "") if self.proxy else ""
         values = (value for _, value in self.headers)
-        found = {self.token, self.password, authorization, of_proxy, unquote(of_proxy), *values}
-        found.update(cookie.value for cookie in self.cookies)
-        return tuple(sorted((secret for secret in found if len(secret) >= MIN_HIDDEN_CHARS), key=len, reverse=True))
+        secrets = {self.token, self.password, authorization, proxy_password, unquote(proxy_password), *values}
+        secrets.update(cookie.value for cookie in self.cookies)
+        return tuple(sorted((secret for secret in secrets if len(secret) >= MIN_HIDDEN_CHARS), key=len, reverse=True))
 
     @property
     def has_secrets(self) -> bool:
-        """Whether there is anything to hide."""
+        """Return True if there is anything to hide."""
         return bool(self.cookies or self.headers or self.user or self.token or self.proxy)
 
     def hide(self, text: str) -> str:
-        """A text without the secrets."""
+        """Replace the secrets in a text."""
         for secret in self._secrets:
-            text = text.replace(secret, HIDDEN)
+            text = text.replace(secret, REDACTED)
         return text
 
     @cached_property
     def _long_tokens(self) -> tuple[str, ...]:
-        """Tokens and headers that no page or header of an answer has by accident. Cookies are not among them: a form may have to send one back."""
+        """Return tokens too long to be in a page by accident; not cookies, which a form may have to send back."""
         tokens = {
             self.token,
             self.site_headers.get("Authorization", "").partition(" ")[2],
@@ -102,35 +106,35 @@ class Access:
         return tuple(sorted((token for token in tokens if len(token) >= MIN_HIDDEN_IN_PAGES), key=len, reverse=True))
 
     def hide_in_page(self, body: bytes) -> bytes:
-        """A page without the tokens that it repeats."""
+        """Replace the tokens in a page that repeats them."""
         for token in self._long_tokens:
-            body = body.replace(token.encode(), HIDDEN.encode())
+            body = body.replace(token.encode(), REDACTED.encode())
         return body
 
     def hide_headers(self, headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-        """The headers of a request as the archive may have them."""
+        """Return the headers of a request for the archive, with hidden secrets."""
         if not self.has_secrets:
             return list(headers)
         own = {name.lower() for name, _ in self.headers} | SECRET_HEADERS
-        return [(name, HIDDEN if name.lower() in own else value) for name, value in headers]
+        return [(name, REDACTED if name.lower() in own else value) for name, value in headers]
 
     def hide_in_answer(self, headers: dict[str, str]) -> dict[str, str]:
-        """The headers of an answer, without the session that it may renew and without the tokens that it repeats."""
+        """Return the headers of an answer without session cookies and repeated tokens."""
         if not self.has_secrets:
             return headers
         hidden = {
             name: self.hide_in_page(value.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
             for name, value in headers.items()
         }
-        return hidden | ({"Set-Cookie": HIDDEN} if "Set-Cookie" in headers else {})
+        return hidden | ({"Set-Cookie": REDACTED} if "Set-Cookie" in headers else {})
 
-    # -- the way there ---------------------------------------------------------------------------------------------------
+    # Connecting
 
     def ssl_context(self) -> ssl.SSLContext | None:
-        """The system's authorities and those of the user, with the user's certificate; None: just the system's."""
+        """Return an SSL context with the user's authorities and certificate; None if the defaults suffice."""
         if not (self.certificate or self.ca):
             return None
-        import ssl  # here and below, because the command line makes an Access without connecting
+        import ssl  # here, because the command line creates an Access without connecting
 
         context = ssl.create_default_context()
         try:
@@ -144,7 +148,7 @@ class Access:
         return context
 
     def proxy_for(self, url: str) -> str:
-        """The proxy for an address: the user's, else what HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY say; "": none."""
+        """Return the proxy for a URL: the user's, else that of HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY; "" if there is none."""
         if self.proxy:
             return self.proxy
         from urllib.request import getproxies_environment, proxy_bypass_environment  # type: ignore[attr-defined] # typeshed lacks it
@@ -153,42 +157,42 @@ class Access:
         proxies = getproxies_environment()
         if proxy_bypass_environment(parts.netloc, proxies):
             return ""
-        found = proxies.get(parts.scheme) or proxies.get("all") or ""
-        return found if not found or "://" in found else f"http://{found}"
+        proxy = proxies.get(parts.scheme) or proxies.get("all") or ""
+        return proxy if not proxy or "://" in proxy else f"http://{proxy}"
 
-    # -- the browser -----------------------------------------------------------------------------------------------------
+    # Browser
 
     def browser_proxy(self, url: str) -> dict[str, str] | None:
-        """The proxy as playwright takes it."""
+        """Return the proxy settings for playwright."""
         proxy = self.proxy_for(url)
         if not proxy:
             return None
         parts = urlsplit(proxy)
         scheme = "socks5" if parts.scheme == "socks5h" else parts.scheme
-        found = {"server": f"{scheme}://{parts.hostname}:{parts.port or 80}", "bypass": "<-loopback>"}
+        settings = {"server": f"{scheme}://{parts.hostname}:{parts.port or 80}", "bypass": "<-loopback>"}
         if parts.username:
-            found |= {"username": unquote(parts.username), "password": unquote(parts.password or "")}
-        return found
+            settings |= {"username": unquote(parts.username), "password": unquote(parts.password or "")}
+        return settings
 
     def browser_state(self) -> dict[str, Any] | None:
-        """The cookies as a page in the browser may see them; all that it asks for is sent by the Fetcher, which lets it in."""
+        """Return the cookies for playwright's pages; the Fetcher adds the other credentials to their requests."""
         return {"cookies": [_for_browser(cookie) for cookie in self.cookies], "origins": []} if self.cookies else None
 
 
 def parse_header(text: str) -> tuple[str, str]:
-    """A header as the command line takes it: `Name: value`.
+    """Parse a header given on the command line as `Name: value`.
 
     >>> parse_header("X-Key: abc:d")
     ('X-Key', 'abc:d')
     """
-    found = HEADER.fullmatch(text.strip())
-    if found is None:
+    match = HEADER.fullmatch(text.strip())
+    if match is None:
         raise WrongUsage(f"--header {text.partition(':')[0][:20]}…: it should be 'Name: value'")
-    return found[1], found[2]
+    return match[1], match[2]
 
 
 def split_credentials(url: str, access: Access) -> tuple[str, Access]:
-    """An address without the user and password that may stand in it, and the access with them.
+    """Move user and password from a URL to the access.
 
     >>> url, access = split_credentials("https://ann:s%40lt@example.org/x", Access())
     >>> url, access.user, access.password
@@ -216,11 +220,5 @@ def _for_browser(cookie: Cookie) -> dict[str, Any]:
 
 
 def _no_password() -> str:
-    """Asked for by OpenSSL where a key is encrypted: it must not ask on the terminal."""
+    """Raise an error when OpenSSL asks for the password of a key, instead of asking on the terminal."""
     raise WrongUsage("the key of the certificate is encrypted; write it without a password first (openssl rsa -in …)")
-
-
-def session_file(host: str) -> Path:
-    """Where the session of a person who logged in at a host is kept: outside of all harvests, readable by its owner only."""
-    home = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    return Path(home) / "upwell" / "sessions" / f"{host}.txt"

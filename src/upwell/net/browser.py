@@ -1,56 +1,115 @@
-"""The browser: a page after its JavaScript ran, a query typed into it, and the requests that the page makes then.
+"""Render pages in Chromium: run their JavaScript, type queries into their search box, and record the requests that they make.
 
-It drives the system's Chromium through playwright. Pages are only looked at: all that is done in them is to open a search box, type into it
-and press Enter (`net.search_box`). Chromium itself reaches nothing (`net.chromium_process`): every request of a page is answered from the Fetcher, which knows
-robots.txt, the rate, the budget, the time, private addresses and what acts. Popups, downloads, service workers and pictures are blocked.
+The system's Chromium is driven through playwright. Nothing is done in a page except opening a search box, typing into it and pressing Enter,
+as far as a `BrowserPolicy` allows it. Chromium itself has no network access (`net.chromium_process`): the Fetcher answers every request of a
+page, and obeys robots.txt, rate, budget and time limit, and refuses private addresses and requests that act. Popups, downloads, service
+workers and pictures are blocked.
 """
 
 import asyncio
 import html
 import json
+import logging
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote_plus, urljoin
 
 from upwell.errors import BudgetSpent, Forbidden, Unreachable, UpwellError
-from upwell.model import BrowserVisit, RenderedPage, Request, Response, TypedQuery
+from upwell.logs import shown_url
 from upwell.net.chromium_process import CLOSE_SECONDS, ChromiumProcess, shared_process
-from upwell.net.headers import may_be_kept
-from upwell.net.judge import Judge, OnlyLooking
-from upwell.net.pending_requests import PendingRequests
-from upwell.net.search_box import FORM_OF_BOX, clear_box, find_box, focus_box, is_in_page, open_box
-from upwell.page.collections import largest_collection
-from upwell.page.hosts import is_on_site
+from upwell.net.fetch import is_cacheable
+from upwell.page.embedded_data import largest_collection
+from upwell.types import BrowserVisit, RenderedPage, Request, Response, TypedQuery
+from upwell.urls.hosts import is_on_site
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, BrowserContext, Page, Route
+    from playwright.async_api import Browser, BrowserContext, ElementHandle, Page, Route
     from playwright.async_api import Request as PageRequest
 
     from upwell.net.fetch import Fetcher
 
-__all__ = ["MAX_REQUESTS", "Chromium", "Judge"]
+__all__ = ["MAX_REQUESTS", "BrowserPolicy", "Chromium", "ReadOnlyPolicy"]
 
-# The content type under which a visit is stored in the state; a stored visit is found by it, so it must not change.
+logger = logging.getLogger("upwell.net")
+
+QUIET_SECONDS = 0.6  # time without a request after which a page counts as finished
+
+# Search box
+MAX_OPENERS = 3  # elements clicked to open a search box
+SHORTCUTS = ("/", "Control+k")  # keys that open a search box on many sites
+CLICK_MILLISECONDS = 2000  # time to wait for an element to be clickable
+SEARCH_WORDS = "/search|find|such|recherch|cherch|busca|cerca|ricerca|pesquis|zoek|szuk|hled|magnif|loupe|lupe|поиск|найти|検索|검색|搜索|搜尋|查询/i"
+# Query selector that also searches shadow roots.
+DEEP = """const deep = (root, what) => [...root.querySelectorAll(what),
+    ...[...root.querySelectorAll('*')].filter(part => part.shadowRoot).flatMap(part => deep(part.shadowRoot, what))];"""
+# Find the visible search box; never an e-mail field, nor a box in a form with a password field or text area.
+FIND_BOX = f"""() => {{
+  {DEEP}
+  const searchWords = {SEARCH_WORDS};
+  let best = null, bestScore = 0;
+  for (const box of deep(document, 'input:not([type]), input[type=text], input[type=search], [role=searchbox], [role=combobox]')) {{
+    const area = box.getBoundingClientRect();
+    if (box.disabled || box.readOnly || !area.width || !area.height || (box.form && box.form.querySelector('[type=password], textarea'))) continue;
+    if (!box.matches('input') && !box.isContentEditable) continue;
+    const words = [box.name, box.id, box.placeholder, box.title, box.getAttribute('aria-label'), box.className, box.form && box.form.className,
+      box.form && box.form.getAttribute('action'), box.form && box.form.innerText].join(' ').replace(/research(?!e)/gi, '');
+    const score = (box.type === 'search' || box.getAttribute('role') === 'searchbox' ? 3 : 0) + (searchWords.test(words) ? 3 : 0)
+      + (/^(q|s|query|term|keywords?)$/i.test(box.name) ? 2 : 0) - (/mail|newsletter|subscri|donat/i.test(words) ? 9 : 0);
+    if (score > bestScore) {{ best = box; bestScore = score; }}
+  }}
+  return best;
+}}"""
+# Find elements that may open a search box, likeliest first: about searching, no link to another page, no submit button.
+FIND_OPENERS = f"""() => {{
+  {DEEP}
+  const searchWords = {SEARCH_WORDS}, found = [], seen = new Set();
+  for (let part of deep(document, 'button, [role=button], summary, label, a, [onclick], [class*=search i], [id*=search i], span, div, li')) {{
+    const isPlain = part.matches('span, div, li') && !part.matches('[role=button], [onclick], [class*=search i], [id*=search i]');
+    if (isPlain && (part.children.length > 1 || part.innerText.length > 20 || !searchWords.test(part.innerText))) continue;
+    if (part.parentElement && !part.getBoundingClientRect().width) part = part.parentElement;  // an icon without its font
+    if (seen.has(part)) continue;
+    seen.add(part);
+    const area = part.getBoundingClientRect(), link = part.closest('a[href]');
+    if (part.disabled || !area.width || !area.height || part.innerText.length > 60 || part.matches('form, input, body, html')) continue;
+    if (link && !/^(#|javascript:)/i.test(link.getAttribute('href'))) continue;
+    const control = part.closest('button, input');
+    if (control && control.form && control.type !== 'button') continue;
+    const own = [part.getAttribute('aria-label'), part.title, part.innerText].join(' ');
+    const marks = [part.id, part.className, ...[...part.querySelectorAll('svg, use, i, img, span')].map(inner =>
+      [inner.getAttribute('class'), inner.getAttribute('href'), inner.getAttribute('alt'), inner.getAttribute('aria-label')].join(' '))].join(' ');
+    const isButton = part.matches('button, [role=button], summary, label, a, [onclick]');
+    const score = (searchWords.test(own) ? 2 : 0) + (searchWords.test(marks) ? 1 : 0) + (isButton ? 1 : 0) - (/reset|clear|close/i.test(own + marks) ? 2 : 0);
+    if (score > (isButton ? 1 : 0)) found.push([score, part]);
+  }}
+  return found.sort((a, b) => b[0] - a[0]).slice(0, {MAX_OPENERS}).map(pair => pair[1]);
+}}"""
+LABEL = "part => [part.innerText, part.title, part.getAttribute('aria-label'), part.value].filter(Boolean).join(' ')"
+FORM_OF_BOX = "box => box.form ? Array.from(document.forms).indexOf(box.form) : -1"
+
+# Visits
+# Content type under which a visit is stored in the state. Stored visits are looked up by it, so it must not change.
 VISIT_CONTENT_TYPE = "application/json; what=seen-in-the-browser"
 MAX_REQUESTS = (
-    60  # of one visit: some pages fetch every match to show a piece of it; scripts and styles are rarely more than 30
+    60  # requests per visit; some pages fetch every match for a preview, scripts and styles are rarely more than 30
 )
-MAX_TRIAL_REQUESTS = 25  # of a visit with trial queries: finding a way in is to cost at most 40
-TRIAL_PATIENCE = 3  # times the seconds for a page that a visit with trial queries may take
-MAX_DOCUMENTS = 6  # of one visit, with those in frames: more is a page that reloads for ever
+MAX_TRIAL_REQUESTS = 25  # requests per visit with trial queries; finding an interface should cost 40 at most
+TRIAL_PATIENCE = 3  # factor of the timeout for a visit with trial queries
+MAX_DOCUMENTS = 6  # documents per visit, including frames; a page with more reloads forever
 MAX_SCRIPT_REDIRECTS = 5
-MAX_ANSWER_SECONDS = 5.0  # without any answer, to wait for pending requests: some pages keep one open forever
+MAX_ANSWER_SECONDS = (
+    5.0  # time without any answer after which pending requests are ignored; some pages keep one open forever
+)
 KEY_DELAY_MILLISECONDS = 20  # between typed characters
-DECORATION = ("image", "media", "font", "websocket", "manifest", "ping", "texttrack", "eventsource")
-# Headers of a page's request that are sent on; the Fetcher has its own for the rest, and its own cookies.
-PASSED_ON = ("accept", "content-type", "x-requested-with", "accept-language")
-OWN_HEADERS = ("hx-", "x-requested-with")  # beginnings of headers by which a script says that it wants a part of a page
-# Headers of an answer that do not fit it any more when it was decoded, or that would let the page do more.
-NOT_HANDED_ON = (
+BLOCKED_TYPES = ("image", "media", "font", "websocket", "manifest", "ping", "texttrack", "eventsource")  # of resources
+# Headers of a page's request that are forwarded; the Fetcher sets the others and the cookies.
+FORWARDED_HEADERS = ("accept", "content-type", "x-requested-with", "accept-language")
+FRAGMENT_HEADERS = ("hx-", "x-requested-with")  # prefixes of headers by which a script requests a part of a page
+# Headers of an answer that the page does not get: wrong after decoding, or they would let the page do more.
+REMOVED_HEADERS = (
     "content-encoding",
     "content-length",
     "transfer-encoding",
@@ -63,19 +122,163 @@ NOT_HANDED_ON = (
 NO_POPUPS = "window.open = () => null; navigator.sendBeacon = () => false;"
 COUNT_LINKS = "() => document.querySelectorAll('a[href]').length"
 SCRIPT_TEXT = re.compile(r"(<script\b[^>]*>).*?(</script\s*>)", re.I | re.S)
-SAMPLED_ROWS = 20  # of data, from which words to type are taken
-MIN_DATA_BYTES = 500  # of what a script fetches, before it is looked at for records
+SAMPLED_ROWS = 20  # rows of fetched data from which words to type are taken
+MIN_DATA_BYTES = 500  # size from which a response to a script is searched for records
+
+
+class BrowserPolicy(Protocol):
+    """Decides what may be typed, clicked and posted in a page, as `upwell.discover.browser_search.SearchOnlyPolicy` does."""
+
+    def may_type(self, page: str, url: str, form: int) -> bool:
+        """Return True if a query may be typed into a box in the form of this index, or outside of forms (-1)."""
+        ...
+
+    def may_post(self, request: Request, page: str, url: str) -> bool:
+        """Return True if a POST that a page makes after a query was typed is a search."""
+        ...
+
+    def may_submit(self, page: str, url: str, form: int) -> bool:
+        """Return True if Enter may be pressed in a box in the form of this index."""
+        ...
+
+    def may_click(self, label: str) -> bool:
+        """Return True if a button with this label, which seems to open a search box, may be clicked."""
+        ...
+
+    def words_to_type(self, page: str, url: str) -> tuple[str, ...]:
+        """Return words to find out how a page searches."""
+        ...
+
+
+class ReadOnlyPolicy:
+    """Policy for pages that are only viewed: nothing is clicked or posted."""
+
+    def may_type(self, page: str, url: str, form: int) -> bool:
+        return True
+
+    def may_post(self, request: Request, page: str, url: str) -> bool:
+        return False
+
+    def may_submit(self, page: str, url: str, form: int) -> bool:
+        return True
+
+    def may_click(self, label: str) -> bool:
+        return False
+
+    def words_to_type(self, page: str, url: str) -> tuple[str, ...]:
+        return ()
+
+
+class _PendingRequests:
+    """Requests of a page that have no answer yet."""
+
+    def __init__(self, page: "Page", patience: float, is_full: Callable[[], bool]) -> None:
+        self._patience, self._is_full = patience, is_full  # patience: seconds without any answer
+        self._has_changed = asyncio.Event()
+        self._pending: set[object] = set()
+        self._last_answer = 0.0
+        page.on("request", self._started)
+        page.on("requestfinished", self._ended)
+        page.on("requestfailed", self._ended)
+
+    def _started(self, request: object) -> None:
+        self._pending.add(request)
+        self._has_changed.set()
+
+    def _ended(self, request: object) -> None:
+        self._pending.discard(request)
+        self._last_answer = asyncio.get_running_loop().time()
+        self._has_changed.set()
+
+    async def settle(self) -> None:
+        """Wait until the page makes no more requests and has its answers, or none arrived for too long."""
+        self._last_answer = asyncio.get_running_loop().time()
+        while True:
+            self._has_changed.clear()
+            try:
+                await asyncio.wait_for(self._has_changed.wait(), QUIET_SECONDS)
+            except TimeoutError:
+                waited = asyncio.get_running_loop().time() - self._last_answer
+                if not self._pending or waited >= self._patience:
+                    return
+            if self._is_full():
+                await asyncio.sleep(QUIET_SECONDS)
+                return
+
+
+async def _find_box(page: "Page") -> "ElementHandle | None":
+    """Return the search box of the page; None if it shows none."""
+    return (await page.evaluate_handle(FIND_BOX)).as_element()
+
+
+async def _open_box(
+    page: "Page", may_click: Callable[[str], bool], settle: Callable[[], Awaitable[None]]
+) -> "ElementHandle | None":
+    """Return the search box, after opening it if it is not visible yet; None if there is none."""
+    from playwright.async_api import Error
+
+    if (box := await _find_box(page)) is not None:
+        return box
+    openers = await page.evaluate_handle(FIND_OPENERS)
+    for handle in (await openers.get_properties()).values():
+        opener = handle.as_element()
+        if opener is None:
+            continue
+        try:
+            if not may_click(str(await opener.evaluate(LABEL))):
+                continue
+            await _click(opener)
+        except Error:  # an earlier click removed it
+            continue
+        await settle()
+        if (box := await _find_box(page)) is not None:
+            return box
+    for keys in SHORTCUTS:
+        await page.keyboard.press(keys)
+        await settle()
+        if (box := await _find_box(page)) is not None:
+            return box
+    return None
+
+
+async def _focus_box(box: "ElementHandle") -> None:
+    """Focus a box, even if another element covers it."""
+    await _click(box)
+    await box.focus()
+
+
+async def _click(part: "ElementHandle") -> None:
+    from playwright.async_api import Error
+
+    try:
+        await part.click(timeout=CLICK_MILLISECONDS)
+    except Error:
+        await part.evaluate("part => part.click && part.click()")
+
+
+async def _clear_box(box: "ElementHandle") -> None:
+    """Delete the text of a box by keyboard, as a user would."""
+    if not await box.evaluate("box => box.value || box.textContent"):
+        return
+    await box.focus()
+    await box.press("Control+a")
+    await box.press("Delete")
+
+
+async def _is_in_page(element: "ElementHandle") -> bool:
+    """Return True if an element is still part of the page."""
+    return bool(await element.evaluate("element => element.isConnected"))
 
 
 @dataclass
 class Chromium:
-    """A browser, used inside `async with`; what its pages ask for is fetched by its Fetcher, under all of its rules."""
+    """Browser, used inside `async with`; its Fetcher answers the requests of its pages, under all of its rules."""
 
     net: "Fetcher"
-    judge: Judge = field(default_factory=OnlyLooking)
-    timeout: float = 30.0  # seconds for a page, besides those that the rate takes
-    process: ChromiumProcess = field(default_factory=shared_process)  # of all harvests of the event loop
-    _cache: dict[str, Response] = field(default_factory=dict, init=False)  # what pages may use again, by address
+    policy: BrowserPolicy = field(default_factory=ReadOnlyPolicy)
+    timeout: float = 30.0  # seconds per page, in addition to waiting for the request rate
+    process: ChromiumProcess = field(default_factory=shared_process)  # shared by all harvests of the event loop
+    _cache: dict[str, Response] = field(default_factory=dict, init=False)  # cacheable responses by URL
 
     async def __aenter__(self) -> "Chromium":
         self.process.enter()
@@ -87,29 +290,38 @@ class Chromium:
         await self.process.leave()
 
     async def fetch(self, request: Request, *, is_typed: bool = False) -> Response:
-        """The page at an address after its JavaScript ran, as `Fetcher.fetch` would return it; a POST goes to the Fetcher.
+        """Return the rendered page as a response, as `Fetcher.fetch` would; a POST is sent by the Fetcher.
 
-        With `is_typed`, after the query of the request was typed into it.
+        With `is_typed`, the query of the request is typed into the page.
         """
         if request.method != "GET":
             return await self.net.fetch(request)
-        page = await self.render(BrowserVisit(url=request.url, query=request.query if is_typed else ""))
+        query = request.query if is_typed else ""
+        page = await self.render(BrowserVisit(url=request.url, query=query, decision=request.decision))
         headers = {"Content-Type": "text/html; charset=utf-8"}
-        return Response(request=request, url=page.url, status=200, headers=headers, body=page.html.encode())
+        return Response(
+            request=request, url=page.url, status=200, headers=headers, body=page.html.encode(), number=page.number
+        )
 
     async def render(self, visit: BrowserVisit) -> RenderedPage:
-        """A page after its JavaScript ran; with a query, after it was typed into the page's search box and Enter was pressed."""
-        typed = "\n".join((visit.query, *visit.trial_queries)).encode()
-        request = Request(url=visit.url, body=typed, content_type=VISIT_CONTENT_TYPE, query=visit.query)
+        """Return a page after its JavaScript ran; a query is typed into its search box and submitted with Enter."""
+        body = "\n".join((visit.query, *visit.trial_queries)).encode()
+        request = Request(
+            url=visit.url, body=body, content_type=VISIT_CONTENT_TYPE, query=visit.query, decision=visit.decision
+        )
 
         async def send() -> Response:
+            logger.debug("browser: %s, typing %r", shown_url(visit.url), visit.query or visit.trial_queries)
             page = json.dumps(asdict(await self._render(visit)), default=lambda value: value.decode("latin-1"))
             headers = {"Content-Type": VISIT_CONTENT_TYPE}
             return Response(request=request, url=visit.url, status=200, headers=headers, body=page.encode())
 
-        stored = json.loads((await self.net.replay_or_send(request, send)).body)
+        answer = await self.net.replay_or_send(request, send)
+        stored = {**json.loads(answer.body), "number": answer.number}
         calls = _calls_of(stored.pop("calls"))
-        typed_queries = tuple(TypedQuery(**{**one, "calls": _calls_of(one["calls"])}) for one in stored.pop("typed"))
+        typed_queries = tuple(
+            TypedQuery(**{**typed, "calls": _calls_of(typed["calls"])}) for typed in stored.pop("typed")
+        )
         return RenderedPage(**{**stored, "data": tuple(stored["data"])}, calls=calls, typed=typed_queries)
 
     async def _render(self, visit: BrowserVisit) -> RenderedPage:
@@ -118,7 +330,9 @@ class Chromium:
             return await self._render_in(browser, visit)
 
     async def _render_in(self, browser: "Browser", visit: BrowserVisit) -> RenderedPage:
-        from playwright.async_api import Error  # after `page`, which says what to install if playwright is missing
+        from playwright.async_api import (
+            Error,  # here, because `ChromiumProcess.page` says what to install if playwright is missing
+        )
 
         shown = _Visit(self, visit)
         context: BrowserContext | None = None
@@ -142,7 +356,7 @@ class Chromium:
                 await self._close(browser, context)
 
     async def _close(self, browser: "Browser", context: "BrowserContext") -> None:
-        """Ends a visit; a browser that cannot do so within a few seconds shows nothing more."""
+        """Close the page of a visit; a browser that cannot do so within a few seconds is given up."""
         from playwright.async_api import Error
 
         try:
@@ -151,56 +365,56 @@ class Chromium:
             self.process.give_up(browser)
 
     async def script(self, request: Request) -> Response:
-        """A script of a page, from whatever public host, fetched once for all pages."""
+        """Return a script of a page, from any public host, fetched once for all pages."""
         if request.url in self._cache:
             return self._cache[request.url]
         current = request
         for _ in range(MAX_SCRIPT_REDIRECTS):
             response = await self.net.send(current)
             location = response.headers.get("Location")
-            if not 300 <= response.status < 400 or not location:  # HTTP's redirects
+            if not 300 <= response.status < 400 or not location:  # not a redirect
                 self._cache[request.url] = response
                 return response
             current = replace(current, url=urljoin(current.url, location))
         raise Unreachable(f"{request.url} has too many redirects")
 
     async def data(self, request: Request, headers: Mapping[str, str]) -> Response:
-        """What a script of a page fetches; a file that a browser would keep in its cache is fetched once for all pages."""
+        """Return what a script of a page requests; a cacheable file is fetched once for all pages."""
         if request.method == "GET" and (cached := self._cache.get(request.url)) is not None:
             return cached
         response = await self.net.send(request, headers)
-        if request.method == "GET" and response.status == 200 and may_be_kept(response.headers):
+        if request.method == "GET" and response.status == 200 and is_cacheable(response.headers):
             self._cache[request.url] = response
         return response
 
 
 class _Visit:
-    """One page while it is shown: what it asks for, and how that is answered."""
+    """Page while it is shown: answers its requests and types queries."""
 
     def __init__(self, chromium: Chromium, visit: BrowserVisit) -> None:
         self.chromium, self.visit, self.net = chromium, visit, chromium.net
         self.calls: list[Request] = []
-        self.problem = ""  # why the page itself could not be had
+        self.problem = ""  # why the page itself could not be fetched
         self.stopped_by: BudgetSpent | None = None
         self._page: Page | None = None
         self._limit = MAX_TRIAL_REQUESTS if visit.trial_queries else MAX_REQUESTS
         self._requests = self._documents = 0
         self._is_typed = False
-        self._query = visit.query  # that is typed, or will be
-        self._typed_into = "", ""  # HTML and address of the page that the query was typed into
-        self._bodies: dict[str, bytes] = {}  # what scripts of the page fetched, by address
-        self._final: dict[str, Response] = {}  # documents that a redirect led to, by their own address
+        self._query = visit.query  # the query that is typed now or next
+        self._typed_into = "", ""  # HTML and URL of the page that the query was typed into
+        self._bodies: dict[str, bytes] = {}  # responses to scripts of the page, by URL
+        self._final: dict[str, Response] = {}  # targets of redirects, by their own URL
 
     async def look(self, context: "BrowserContext") -> RenderedPage:
-        """Opens the page, types the query if there is one, and says what is shown."""
+        """Open the page, type the query if there is one, and return what is shown."""
         await context.add_init_script(NO_POPUPS)
         await context.route("**/*", self._answer)
         page = self._page = await context.new_page()
         context.on("page", lambda popup: asyncio.ensure_future(popup.close()))
         page.set_default_timeout(1000 * self.chromium.timeout)
         page.on("dialog", lambda dialog: asyncio.ensure_future(dialog.dismiss()))
-        pending = PendingRequests(page, max(MAX_ANSWER_SECONDS, 2 * self.net.gap(self.visit.url)), self.is_full)
-        await page.goto(self.visit.url, wait_until="load", timeout=0)  # `_render` has the limit
+        pending = _PendingRequests(page, max(MAX_ANSWER_SECONDS, 2 * self.net.gap(self.visit.url)), self.is_full)
+        await page.goto(self.visit.url, wait_until="load", timeout=0)  # `_render_in` sets the timeout
         await pending.settle()
         if self.visit.trial_queries:
             return await self._try_queries(page, pending)
@@ -210,19 +424,19 @@ class _Visit:
             raise self.stopped_by
         return RenderedPage(url=page.url, html=await page.content(), calls=tuple(self.calls))
 
-    async def _try_queries(self, page: "Page", pending: "PendingRequests") -> RenderedPage:
-        """Types the trial queries, then words of the page, one after the other, and says what each brought."""
+    async def _try_queries(self, page: "Page", pending: "_PendingRequests") -> RenderedPage:
+        """Type the trial queries, then words of the page, and return what each of them showed."""
         from playwright.async_api import Error
 
         first = RenderedPage(url=page.url, html=await page.content())
         rows = await asyncio.to_thread(_sample_of_data, dict(self._bodies))
-        words = self.chromium.judge.words_to_type(first.html + rows, first.url)
+        words = self.chromium.policy.words_to_type(first.html + rows, first.url)
         typed: list[TypedQuery] = []
         for query in (*self.visit.trial_queries, *words):
             self.calls = []
             try:
                 shown = await self._type_query(page, query, pending)
-            except (Unreachable, Error):  # there is no box, or it is gone with the page that it was on
+            except (Unreachable, Error):  # there is no box, or it disappeared with its page
                 break
             finally:
                 if self.stopped_by is not None:
@@ -234,14 +448,14 @@ class _Visit:
         return replace(first, typed=tuple(typed), data=data)
 
     def is_full(self) -> bool:
-        """Whether the page has made as many requests as a visit may."""
+        """Return True if the page has made as many requests as a visit may make."""
         return self._requests >= self._limit
 
     async def _answer(self, route: "Route") -> None:
-        """Answers a request of the page from the Fetcher, or not at all."""
+        """Answer a request of the page from the Fetcher, or abort it."""
         from playwright.async_api import Error
 
-        with suppress(Error):  # the page may be gone when the answer comes
+        with suppress(Error):  # the page may be closed before the answer arrives
             try:
                 response = await self._response(route.request)
             except BudgetSpent as limit:
@@ -254,43 +468,49 @@ class _Visit:
             if response is None:
                 await route.abort()
             else:
-                headers = {n: v for n, v in response.headers.items() if n.lower() not in NOT_HANDED_ON}
+                headers = {n: v for n, v in response.headers.items() if n.lower() not in REMOVED_HEADERS}
                 await route.fulfill(status=response.status, headers=headers, body=response.body)
 
-    async def _response(self, asked: "PageRequest") -> Response | None:
-        """What a request of the page is answered with; None: it is blocked."""
-        kind, request = asked.resource_type, _as_request(asked)
-        if kind in DECORATION or asked.method not in ("GET", "POST", "HEAD") or not self._is_own(asked):
+    async def _response(self, page_request: "PageRequest") -> Response | None:
+        """Return the answer to a request of the page; None if it is blocked."""
+        kind, request = page_request.resource_type, _as_request(page_request)
+        if (
+            kind in BLOCKED_TYPES
+            or page_request.method not in ("GET", "POST", "HEAD")
+            or not self._is_own(page_request)
+        ):
             return None
         if kind == "stylesheet":
             return Response(
                 request=request, url=request.url, status=200, headers={"Content-Type": "text/css"}, body=b""
             )
         self._requests += 1
-        self._documents += asked.is_navigation_request()
+        self._documents += page_request.is_navigation_request()
         if self._requests > self._limit or self._documents > MAX_DOCUMENTS:
             return None
         if kind == "script" and request.method == "GET":
-            return self._noted(await self.chromium.script(request))
+            return self._recorded(await self.chromium.script(request))
         if not is_on_site(request.url, self.visit.url):
             raise Forbidden(f"{request.url} is on another site")
         if request.method == "POST" and not (
-            self._is_typed and self.chromium.judge.may_post(replace(request, query=self._query), *self._typed_into)
+            self._is_typed and self.chromium.policy.may_post(replace(request, query=self._query), *self._typed_into)
         ):
-            raise Forbidden(f"POST {request.url} is not sent: it is not surely a search")
+            raise Forbidden(f"POST {request.url} is not sent: it may not be a search")
         headers = {
-            name: value for name, value in asked.headers.items() if name in PASSED_ON or name.startswith(OWN_HEADERS)
+            name: value
+            for name, value in page_request.headers.items()
+            if name in FORWARDED_HEADERS or name.startswith(FRAGMENT_HEADERS)
         }
         request = replace(request, query=self._query if self._is_typed else "")
         if self._is_typed and kind in ("xhr", "fetch"):
-            own = tuple(sorted((name, value) for name, value in headers.items() if name.startswith(OWN_HEADERS)))
+            own = tuple(sorted((name, value) for name, value in headers.items() if name.startswith(FRAGMENT_HEADERS)))
             self.calls.append(replace(request, query="", headers=own))
         if kind == "document":
             return await self._document(request)
-        return self._noted(await self.chromium.data(request, headers))
+        return self._recorded(await self.chromium.data(request, headers))
 
-    def _noted(self, response: Response) -> Response:
-        """The response, kept to be looked at for records."""
+    def _recorded(self, response: Response) -> Response:
+        """Return the response, after keeping its body to be searched for records."""
         request = response.request
         is_own = request.method == "GET" and is_on_site(request.url, self.visit.url)
         if is_own and response.status == 200 and len(response.body) >= MIN_DATA_BYTES:
@@ -298,61 +518,63 @@ class _Visit:
         return response
 
     async def _document(self, request: Request) -> Response:
-        """A page; where a redirect led elsewhere on the site, a page that sends the browser there, so that its address is right."""
+        """Return a document; after a redirect, a page that navigates the browser to the target, so that it shows the right URL."""
         known = self._final.pop(request.url, None)
         response = known or await self.net.send(request)
         if response.url != request.url:
             self._final[response.url] = response
             self._requests -= 1
             self._documents -= 1
-            address = json.dumps(response.url).replace("<", "\\u003c")
-            moved = f"<meta charset=utf-8><title>{html.escape(response.url)}</title><script>location.replace({address})</script>"
+            target = json.dumps(response.url).replace("<", "\\u003c")
+            moved = f"<meta charset=utf-8><title>{html.escape(response.url)}</title><script>location.replace({target})</script>"
             return replace(response, status=200, headers={"Content-Type": "text/html"}, body=moved.encode())
         content_type = response.headers.get("Content-Type", "text/html")
-        if 300 <= response.status < 400:  # HTTP's redirects
+        if 300 <= response.status < 400:  # a redirect to another site
             raise Forbidden(f"{request.url} has moved to {response.headers.get('Location')}, which is another site")
         if "attachment" in response.headers.get("Content-Disposition", "") or not any(
             known in content_type for known in ("html", "text/plain", "json", "xml")
         ):
-            raise Forbidden(f"{request.url} is a file ({content_type}), no page")
+            raise Forbidden(f"{request.url} is a file ({content_type}), not a page")
         return response
 
-    def _is_own(self, asked: "PageRequest") -> bool:
-        """Whether a request comes from the page itself, not from a popup or a service worker."""
+    def _is_own(self, page_request: "PageRequest") -> bool:
+        """Return True if a request comes from the page itself, not from a popup or a service worker."""
         from playwright.async_api import Error
 
         try:
-            return asked.frame.page is self._page
-        except Error:  # a navigation request has no frame yet: it is the page's own as long as there is one page
-            return asked.is_navigation_request() and self._page is not None and len(self._page.context.pages) == 1
+            return page_request.frame.page is self._page
+        except Error:  # a navigation request has no frame yet; it is the page's own if no popup is open
+            return (
+                page_request.is_navigation_request() and self._page is not None and len(self._page.context.pages) == 1
+            )
 
-    async def _type_query(self, page: "Page", query: str, pending: "PendingRequests") -> list[tuple[str, str]]:
-        """Types a query into the page's search box and presses Enter; addresses and pages that were shown then.
+    async def _type_query(self, page: "Page", query: str, pending: "_PendingRequests") -> list[tuple[str, str]]:
+        """Type a query into the page's search box and press Enter; return the URLs and pages shown after each.
 
-        Enter is not pressed where typing alone shows more links without a request: there it would open the first match.
+        Enter is not pressed if typing alone shows more links without a request: it would open the first match.
         """
-        if self._is_typed and page.url != self._typed_into[1] and await find_box(page) is None:
+        if self._is_typed and page.url != self._typed_into[1] and await _find_box(page) is None:
             await page.goto(self.visit.url, wait_until="load", timeout=0)
             await pending.settle()
-        box = await open_box(page, self.chromium.judge.may_press, pending.settle)
-        shown, judge = await page.content(), self.chromium.judge
+        box = await _open_box(page, self.chromium.policy.may_click, pending.settle)
+        shown, policy = await page.content(), self.chromium.policy
         form = int(await box.evaluate(FORM_OF_BOX)) if box is not None else -1
-        if box is None or not judge.may_type(shown, page.url, form):
+        if box is None or not policy.may_type(shown, page.url, form):
             raise Unreachable(f"{page.url} shows no search box in the browser")
         self._is_typed, self._query, self._typed_into = True, query, (shown, page.url)
-        await focus_box(box)
-        await clear_box(box)
+        await _focus_box(box)
+        await _clear_box(box)
         await pending.settle()
         self.calls = []
         links = await page.evaluate(COUNT_LINKS)
         await box.type(query, delay=KEY_DELAY_MILLISECONDS)
         await pending.settle()
         after = [(page.url, _without_scripts(await page.content()))]
-        is_asked = any(query in unquote_plus(call.url) or query.encode() in call.body for call in self.calls)
-        is_answered = await page.evaluate(COUNT_LINKS) > links and not is_asked
+        is_requested = any(query in unquote_plus(call.url) or query.encode() in call.body for call in self.calls)
+        is_answered = await page.evaluate(COUNT_LINKS) > links and not is_requested
         if (
-            not is_answered and judge.may_send(*self._typed_into, form) and await is_in_page(box)
-        ):  # a page that searches while one types may have replaced it
+            not is_answered and policy.may_submit(*self._typed_into, form) and await _is_in_page(box)
+        ):  # a page that searches while typing may have replaced the box
             await box.press("Enter", no_wait_after=True)
             await pending.settle()
             after.append((page.url, _without_scripts(await page.content())))
@@ -364,26 +586,27 @@ def _without_scripts(page: str) -> str:
 
 
 def _with_records(bodies: Mapping[str, bytes]) -> tuple[str, ...]:
-    """The addresses of what holds many alike objects, the one with the most of them first."""
+    """Return the URLs of responses with many similar objects, most objects first."""
     sizes = {url: len(largest_collection(body)) for url, body in bodies.items()}
     return tuple(sorted((url for url, rows in sizes.items() if rows), key=lambda url: -sizes[url]))
 
 
 def _sample_of_data(bodies: Mapping[str, bytes]) -> str:
-    """Rows of what scripts have fetched so far, as a page shows them: words of them are in the records."""
+    """Return rows of data fetched by scripts as HTML, because their words occur in records."""
     rows = [row for body in bodies.values() for row in largest_collection(body)[:SAMPLED_ROWS]]
     return "".join(f"<p>{html.escape(' '.join(row.values()))}</p>" for row in rows)
 
 
 def _calls_of(stored: Iterable[dict[str, Any]]) -> tuple[Request, ...]:
-    """Requests as they were before they were stored as JSON."""
+    """Restore requests that were stored as JSON; other keys, of any version, are ignored."""
     return tuple(
         Request(
-            **{
-                **call,
-                "body": call["body"].encode("latin-1"),
-                "headers": tuple((name, value) for name, value in call["headers"]),
-            }
+            url=call["url"],
+            method=call["method"],
+            body=call["body"].encode("latin-1"),
+            content_type=call["content_type"],
+            query=call["query"],
+            headers=tuple((name, value) for name, value in call["headers"]),
         )
         for call in stored
     )

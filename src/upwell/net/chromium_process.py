@@ -1,9 +1,8 @@
-"""Chromium as a process that can reach nothing: without privileges, in its sandbox, and with a proxy that refuses every connection.
+"""Chromium process without network access: no privileges, sandboxed, and with a proxy that refuses every connection.
 
-All harvests of an event loop share one, with a few pages at a time: each page has a context of its own, which shares nothing with others.
-
-What a page asks for is answered by playwright's interception, from the Fetcher (`net.browser`). Whatever escapes that (WebSockets,
-shared workers, prefetching, DNS, redirects inside the browser) meets a proxy of our own on loopback that says no.
+All harvests of an event loop share one process and a limited number of pages; each page has its own context, which shares nothing with
+others. Playwright's interception answers the requests of a page from the Fetcher (`net.browser`). Requests that bypass the interception
+(WebSockets, shared workers, prefetching, DNS, redirects inside the browser) reach a proxy of our own on loopback, which refuses them.
 """
 
 import asyncio
@@ -33,15 +32,15 @@ ARGUMENTS = (
     "--disable-sync",
     "--disable-quic",
     "--dns-prefetch-disable",
-    "--proxy-bypass-list=<-loopback>",  # loopback goes through the proxy too
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # 127.0.0.1 is where the proxy listens
+    "--proxy-bypass-list=<-loopback>",  # loopback too goes through the proxy
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # the proxy listens on 127.0.0.1
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--disable-features=WebRtcHideLocalIpsWithMdns,Prerender2,SpeculationRules",
 )
-NOBODY = "nobody"  # the user without rights that every Unix has
+NOBODY = "nobody"  # unprivileged user of every Unix system
 START_SECONDS = 30.0
-CLOSE_SECONDS = 5.0  # a page that never rests can keep the browser from closing in order
-# Run as root, Chromium gives up its rights: it would run its sandbox as root or not at all.
+CLOSE_SECONDS = 5.0  # a busy page can keep the browser from closing normally
+# Script that drops root privileges before it starts Chromium, whose sandbox does not work for root.
 AS_NOBODY = """#!/bin/sh
 for argument in "$@"; do
   case "$argument" in --user-data-dir=*) chown -R {user} "${{argument#--user-data-dir=}}";; esac
@@ -50,21 +49,23 @@ HOME={home} exec setpriv --reuid={user} --regid={group} --clear-groups -- {progr
 """
 
 
-MAX_PAGES = 2 * (os.cpu_count() or 1)  # at once; a page takes a core while it loads, and waits for the rate between
+MAX_PAGES = 2 * (
+    os.cpu_count() or 1
+)  # shown at once; a page uses a core while it loads, and waits for the request rate in between
 
 _processes: "WeakKeyDictionary[asyncio.AbstractEventLoop, ChromiumProcess]" = WeakKeyDictionary()
 
 
 def shared_process() -> "ChromiumProcess":
-    """The Chromium of the running event loop."""
+    """Return the Chromium of the running event loop."""
     return _processes.setdefault(asyncio.get_running_loop(), ChromiumProcess())
 
 
 @dataclass(eq=False)
 class ChromiumProcess:
-    """One running Chromium, started when a page is first wanted, and again if it has died; it ends when its last user leaves."""
+    """Chromium process, started for the first page, restarted if it died, and stopped when its last user leaves."""
 
-    refused: int = 0  # connections that came to the proxy
+    refused: int = 0  # connections refused by the proxy
     users: int = 0
     _pages: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_PAGES), init=False)
     _starting: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
@@ -75,18 +76,18 @@ class ChromiumProcess:
     _home: Path | None = field(default=None, init=False)
 
     def enter(self) -> None:
-        """Counts somebody who may want pages."""
+        """Count a user of the process."""
         self.users += 1
 
     async def leave(self) -> None:
-        """Ends the browser when the last one has left."""
+        """Count one user less, and stop the browser after the last."""
         self.users -= 1
         if not self.users:
             await self.stop()
 
     @asynccontextmanager
     async def page(self) -> AsyncIterator["Browser"]:
-        """The browser for one page, when there is room for it."""
+        """Yield the browser for one page, once fewer than `MAX_PAGES` are shown."""
         async with self._pages:
             async with self._starting:
                 browser = await self.start()
@@ -99,17 +100,17 @@ class ChromiumProcess:
                     await self._close(browser)
 
     def give_up(self, browser: "Browser") -> None:
-        """Lets further pages have another browser; this one ends with the last page that it shows."""
+        """Use another browser for further pages; this one is closed after its last page."""
         if browser is self._browser:
             self._browser = None
 
     async def _close(self, browser: "Browser") -> None:
         del self._visits[browser]
-        with suppress(TimeoutError):  # then playwright's own process ends it
+        with suppress(TimeoutError):  # playwright's own process ends it then
             await asyncio.wait_for(browser.close(), CLOSE_SECONDS)
 
     async def start(self) -> "Browser":
-        """The browser, started when it is first needed."""
+        """Return the browser, and start it if necessary."""
         if self._browser is not None and self._browser.is_connected():
             return self._browser
         program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -119,7 +120,7 @@ class ChromiumProcess:
             raise MissingExtra("the browser needs the package playwright: pip install 'upwell[browser]'") from missing
         if self._playwright is None:
             self._playwright = await async_playwright().start()
-        own = self._playwright.chromium.executable_path  # of `playwright install chromium`
+        own = self._playwright.chromium.executable_path  # from `playwright install chromium`
         program = program or shutil.which(own)
         if program is None:
             raise MissingExtra(
@@ -144,7 +145,7 @@ class ChromiumProcess:
         raise Unreachable(f"Chromium does not start ({reason}); use --browser never")
 
     def _ways_to_start(self, program: str) -> list[tuple[str, bool]]:
-        """Executable and whether its sandbox is on, the safest first; a container may have no user namespaces for the sandbox."""
+        """Return executables, each with or without sandbox, safest first; a container may lack the user namespaces of the sandbox."""
         if os.geteuid() != 0:
             return [(program, True), (program, False)]
         ways = [(program, False)]
@@ -155,7 +156,7 @@ class ChromiumProcess:
                 return ways
             self._home = self._home or Path(tempfile.mkdtemp(prefix="upwell-chromium-"))
             os.chown(self._home, account.pw_uid, account.pw_gid)
-            self._home.chmod(0o755)  # the script in it is started by playwright, the profile is Chromium's own
+            self._home.chmod(0o755)  # playwright starts the script in it; Chromium has its own profile folder
             script = self._home / "chromium"
             script.write_text(
                 AS_NOBODY.format(user=account.pw_uid, group=account.pw_gid, home=self._home, program=program)
@@ -170,7 +171,7 @@ class ChromiumProcess:
         writer.close()
 
     async def stop(self) -> None:
-        """Ends the browser, and the proxy with it."""
+        """Stop the browser and its proxy."""
         if self._browser is not None:
             await self._close(self._browser)
             self._browser = None

@@ -1,4 +1,4 @@
-"""Cookies that a person has: Netscape files as browsers' extensions, curl and yt-dlp write them, and JSON of extensions and playwright."""
+"""Cookie files: Netscape files as written by browser extensions, curl and yt-dlp, and JSON of extensions and playwright."""
 
 import json
 import time
@@ -11,13 +11,13 @@ from upwell.errors import WrongUsage
 
 __all__ = ["Cookie", "read_cookies", "write_cookies"]
 
-HTTP_ONLY = "#HttpOnly_"  # before a line of a Netscape file: the cookie is hidden from scripts
+HTTP_ONLY = "#HttpOnly_"  # prefix of a line in a Netscape file: the cookie is hidden from scripts
 NETSCAPE_FIELDS = 7  # domain, whether subdomains get it, path, secure, expires, name, value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cookie:
-    """One cookie, and where it is sent."""
+    """Cookie, and where it is sent."""
 
     name: str
     value: str = field(repr=False)
@@ -25,40 +25,42 @@ class Cookie:
     path: str = "/"
     for_subdomains: bool = False
     secure: bool = False  # over HTTPS only
-    expires: float = 0.0  # seconds since 1970; 0: when the browser is closed
+    expires: float = 0.0  # seconds since 1970; 0: at the end of the session
 
     @property
     def is_expired(self) -> bool:
-        """Whether its time is over."""
+        """Return True if it has expired."""
         return 0 < self.expires < time.time()
 
     def is_for(self, host: str) -> bool:
-        """Whether a host gets it."""
+        """Return True if it is sent to a host."""
         return host == self.domain or (self.for_subdomains and host.endswith(f".{self.domain}"))
 
 
 def read_cookies(path: str | Path) -> tuple[Cookie, ...]:
-    """The cookies of a file that have not expired."""
+    """Read the cookies of a file that have not expired."""
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise WrongUsage(f"--cookies {path} cannot be read ({getattr(error, 'strerror', None) or error})") from error
     try:
-        found = _of_json(json.loads(text)) if text.lstrip()[:1] in ("[", "{") else _of_netscape(text)
+        cookies = _from_json(json.loads(text)) if text.lstrip()[:1] in ("[", "{") else _from_netscape(text)
     except (ValueError, KeyError, TypeError) as error:
         raise WrongUsage(
             f"--cookies {path} is neither a Netscape cookie file nor a JSON list of cookies with name, value and domain"
         ) from error
-    if not found:
+    if not cookies:
         raise WrongUsage(f"--cookies {path} has no cookie")
-    valid = tuple(cookie for cookie in found if not cookie.is_expired)
+    valid = tuple(cookie for cookie in cookies if not cookie.is_expired)
     if not valid:
-        raise WrongUsage(f"--cookies {path}: all {len(found)} cookies have expired; log in again and export them anew")
+        raise WrongUsage(
+            f"--cookies {path}: all {len(cookies)} cookies have expired; log in again and export them again"
+        )
     return valid
 
 
 def write_cookies(cookies: Sequence[Cookie], path: Path) -> None:
-    """Writes a Netscape file that only its owner can read."""
+    """Write a Netscape file that only its owner can read."""
     lines = ["# Netscape HTTP Cookie File"]
     for cookie in cookies:
         domain = f".{cookie.domain}" if cookie.for_subdomains else cookie.domain
@@ -71,14 +73,14 @@ def write_cookies(cookies: Sequence[Cookie], path: Path) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _of_netscape(text: str) -> list[Cookie]:
+def _from_netscape(text: str) -> list[Cookie]:
     cookies = []
     for line in text.splitlines():
         cells = line.removeprefix(HTTP_ONLY).split("\t")
         if not line.strip() or (line.startswith("#") and not line.startswith(HTTP_ONLY)):
             continue
         if len(cells) != NETSCAPE_FIELDS:
-            raise ValueError("a line has not seven cells")
+            raise ValueError("a line does not have seven cells")
         domain, for_subdomains, path, secure, expires, name, value = cells
         cookies.append(
             Cookie(
@@ -94,21 +96,21 @@ def _of_netscape(text: str) -> list[Cookie]:
     return cookies
 
 
-def _of_json(saved: Any) -> list[Cookie]:
-    """A list of cookies, or playwright's storage state, which has one."""
+def _from_json(saved: Any) -> list[Cookie]:
+    """Convert a list of cookies, or playwright's storage state, which contains one."""
     cookies = []
-    for one in saved["cookies"] if isinstance(saved, dict) else saved:
-        domain = str(one["domain"])
-        expires = one.get("expirationDate", one.get("expires")) or 0
+    for item in saved["cookies"] if isinstance(saved, dict) else saved:
+        domain = str(item["domain"])
+        expires = item.get("expirationDate", item.get("expires")) or 0
         cookies.append(
             Cookie(
-                name=str(one["name"]),
-                value=str(one["value"]),
+                name=str(item["name"]),
+                value=str(item["value"]),
                 domain=domain.removeprefix("."),
-                path=one.get("path") or "/",
-                for_subdomains=not one["hostOnly"] if "hostOnly" in one else domain.startswith("."),
-                secure=bool(one.get("secure")),
-                expires=max(0.0, float(expires)),  # playwright writes -1 for cookies of the session
+                path=item.get("path") or "/",
+                for_subdomains=not item["hostOnly"] if "hostOnly" in item else domain.startswith("."),
+                secure=bool(item.get("secure")),
+                expires=max(0.0, float(expires)),  # playwright writes -1 for session cookies
             )
         )
     return cookies

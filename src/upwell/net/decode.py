@@ -1,4 +1,4 @@
-"""Undoes the content coding of a response chunk by chunk and within a limit, so that a small answer cannot fill the memory."""
+"""Decode the content coding of a response in chunks and within a size limit, so that a small answer cannot fill the memory."""
 
 import zlib
 from typing import Protocol
@@ -10,11 +10,11 @@ __all__ = ["ACCEPT_ENCODING", "Decoder", "UnacceptableBody"]
 
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 ZSTD_MAX_WINDOW_LOG = 23  # RFC 9659: zstd over HTTP uses windows of 8 MB at most
-MAX_CODINGS = 2  # on top of each other; no server sends more, but a decompression bomb would
+MAX_CODINGS = 2  # nested codings; no server sends more, but a decompression bomb would
 
 
 class UnacceptableBody(ValueError):
-    """A body that is too large or coded in a way that was not asked for; sending the request again would bring the same."""
+    """The body is too large or has an unsupported coding; a retry would give the same."""
 
 
 class _Coding(Protocol):
@@ -24,21 +24,21 @@ class _Coding(Protocol):
 
 
 class Decoder:
-    """Undoes the codings of a `Content-Encoding` header.
+    """Decoder for the codings of a `Content-Encoding` header.
 
-    `decode` raises UnacceptableBody past the limit of decoded bytes, and ValueError where the data is damaged.
+    `decode` raises UnacceptableBody beyond the limit of decoded bytes, and ValueError if the data is damaged.
     """
 
     def __init__(self, content_encoding: str, limit: int) -> None:
         names = [part.strip().lower() for part in content_encoding.split(",")]
         names = [name for name in names if name not in ("", "identity")]
         if len(names) > MAX_CODINGS:
-            raise UnacceptableBody(f"{len(names)} content codings on top of each other")
+            raise UnacceptableBody(f"{len(names)} nested content codings")
         self._codings = [_coding(name) for name in reversed(names)]
         self._bytes_left = self.limit = limit
 
     def decode(self, chunk: bytes) -> bytes:
-        """The next chunk, decoded."""
+        """Decode the next chunk."""
         for coding in self._codings:
             try:
                 chunk = coding.decode(chunk, self._bytes_left + 1)
@@ -52,7 +52,7 @@ class Decoder:
         return chunk
 
     def finish(self) -> None:
-        """Called after the last chunk; raises ValueError if the data was cut off."""
+        """Raise ValueError if the data is incomplete; to be called after the last chunk."""
         if not all(coding.is_complete() for coding in self._codings):
             raise ValueError("the compressed answer was cut off")
 
@@ -66,7 +66,7 @@ def _coding(name: str) -> _Coding:
         return _Brotli()
     if name == "zstd":
         return _Zstd()
-    raise UnacceptableBody(f"content coding {name!r} was not asked for")
+    raise UnacceptableBody(f"content coding {name!r} is not supported")
 
 
 class _Zlib:
@@ -77,7 +77,7 @@ class _Zlib:
         self.has_input = self.has_input or bool(data)
         out = b""
         while data and len(out) < limit:
-            if self.inflater.eof:  # what follows is another member of a gzip file, or padding
+            if self.inflater.eof:  # another member of a gzip file follows, or padding
                 if not data.startswith(b"\x1f\x8b"):
                     return out
                 self.inflater = zlib.decompressobj(self.window_bits)
@@ -90,7 +90,7 @@ class _Zlib:
 
 
 class _Deflate(_Zlib):
-    """RFC 9110 §8.4.1.2: deflate means the zlib format; some servers send the bare deflate stream."""
+    """Coding `deflate`: the zlib format (RFC 9110 §8.4.1.2), or the raw deflate stream that some servers send."""
 
     def __init__(self) -> None:
         super().__init__(zlib.MAX_WBITS)

@@ -1,50 +1,88 @@
-"""Polite HTTP: robots.txt, one rate for each host, back-off, and limits on what a server can do to us."""
+"""Polite HTTP client: robots.txt, one request rate per host, retries with back-off, and limits on time and size of answers."""
 
 import asyncio
+import logging
 import random
+import re
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from types import TracebackType
+from typing import Protocol
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 import aiohttp
 import yarl
 
 from upwell.errors import BudgetSpent, Refused, Unreachable, WouldAct, WrongUsage
-from upwell.model import Outcome, Request, Response
-from upwell.net.access import SOCKS
-from upwell.net.addresses import GuardedResolver
-from upwell.net.connect import TellingRequest, connector, cookie_jar, paces_to_tell
+from upwell.logs import shown_url
+from upwell.net.access import SOCKS_SCHEMES
+from upwell.net.connect import GuardedResolver, PacedRequest, create_connector, create_cookie_jar, paces_of_request
 from upwell.net.decode import ACCEPT_ENCODING, Decoder, UnacceptableBody
-from upwell.net.headers import joined_headers, retry_after_seconds
 from upwell.net.manners import Manners
-from upwell.net.memory import Memory, Recorder, ask_store
-from upwell.net.outages import CHECK_SECONDS, Outages
-from upwell.net.pace import Pace, pace_of
+from upwell.net.pace import HostLeases, Pace, call_store, shared_pace
 from upwell.net.robots import MAX_AGE_SECONDS as ROBOTS_MAX_AGE_SECONDS
 from upwell.net.robots import MAX_BYTES as ROBOTS_MAX_BYTES
 from upwell.net.robots import Robots
-from upwell.page.acting import acting_words
-from upwell.page.hosts import encoded, host_and_port, is_loopback, is_same_host, without_login
+from upwell.types import ArchivedBody, Outcome, Request, Response
+from upwell.urls.acting import acting_words
+from upwell.urls.hosts import host_and_port, is_loopback, is_same_host, percent_encode, without_login
 
-__all__ = ["Fetcher", "Manners", "Memory", "Recorder"]
+__all__ = ["Fetcher", "Manners", "Memory", "Recorder", "is_cacheable"]
 
-MAX_REDIRECTS = 10  # RFC 9110 §15.4 asks for a limit and names none; browsers stop at 20
-MAX_REDIRECTS_TO_PATH = 2  # with other arguments each time; more is a loop
+logger = logging.getLogger("upwell.net")
+
+RECONNECT_SECONDS = 3.0  # between attempts to reach a server that is down; not swept
+MAX_REDIRECTS = 10  # RFC 9110 §15.4 requires a limit and names none; browsers stop at 20
+MAX_REDIRECTS_TO_PATH = 2  # redirects to one path with different arguments; more is a loop
 REDIRECT_STATUSES = frozenset((301, 302, 303, 307, 308))
 RETRY_STATUSES = frozenset((408, 429, 500, 502, 503, 504))
-MAX_HEADER_LINE_BYTES = 16_384  # of the status line and of each header
+MAX_HEADER_LINE_BYTES = 16_384  # of the status line and each header
 MAX_HEADERS = 128
 MAX_ROBOTS_REDIRECTS = 5  # RFC 9309 §2.3.1.2: at least five
 CHUNK_BYTES = 1 << 16
 NO_CONNECTION = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 
 
+class Recorder(Protocol):
+    """Archives every exchange before its answer is used, as `upwell.store.archive.Archive` does."""
+
+    def write(self, response: Response, request_headers: Iterable[tuple[str, str]]) -> ArchivedBody:
+        """Archive a response and its request with the headers that were sent; return the location of the body."""
+        ...
+
+
+class Memory(Protocol):
+    """Stores outcomes of requests, so that an interrupted harvest can be resumed, as `upwell.store.state.State` does."""
+
+    @property
+    def is_remote(self) -> bool:
+        """Return True if a call may wait for another machine."""
+        ...
+
+    @property
+    def host_leases(self) -> HostLeases | None:
+        """Return the host leases shared by all machines that use this memory; None if each machine has its own."""
+        ...
+
+    def replay(self, request: Request, *, reuse: bool = False, max_age: float = 0.0) -> Outcome | None:
+        """Return the next stored outcome of a request; None if the request has to be sent.
+
+        With `reuse`, an answer that was used before is returned again; with `max_age`, an answer older than that many seconds is not.
+        """
+        ...
+
+    def store(self, request: Request, outcome: Outcome) -> int:
+        """Store the outcome of a request and return its number; it survives a kill once this returns."""
+        ...
+
+
 class Fetcher:
-    """Sends requests as its manners demand, and counts requests and bytes. Each source has its own, which keeps its cookies."""
+    """HTTP client that obeys its `Manners`, and counts requests and bytes; each source has its own, with its own cookies."""
 
     def __init__(
         self,
@@ -56,49 +94,51 @@ class Fetcher:
     ) -> None:
         self.manners = manners or Manners()
         self.access = self.manners.access
-        self.sent = 0  # requests, including replayed ones: they were sent, if by an earlier process
+        self.sent = 0  # requests, including replayed ones, which an earlier process sent
         self.bytes = 0
-        self.limit: Callable[[float], str] = lambda wait: ""  # why nothing more may be sent after a wait; "": it may
+        self.exhausted: Callable[[float], str] = lambda wait: ""  # why no request may be sent after a wait; "": it may
         self.recorder = recorder
         self.memory = memory
         self.robots = Robots(self.manners.agent, self._fetch_robots)
         self._session: aiohttp.ClientSession | None = None
         self._user_urls = tuple(user_urls)
         self._user_sites = {_site(url) for url in self._user_urls}
-        self._allowed_words: set[str] = set()  # that act, but stand in what the user named
+        self._allowed_words: set[str] = set()  # acting words in the URLs and forms that the user named
         for url in self._user_urls:
             self.allow(Request(url=url))
         self._resolver: GuardedResolver | None = None
         self._outages = Outages(self.manners.longest_wait)
         self._paces: dict[str, Pace] = {}  # by host
-        self._own_paces: dict[tuple[str, int | None], Pace] = {}  # by host and port: the Crawl-delay of each server
+        self._own_paces: dict[tuple[str, int | None], Pace] = {}  # by host and port, for the Crawl-delay of each server
         self._proxies: dict[str, str | None] = {}  # by host and port
 
     async def __aenter__(self) -> "Fetcher":
-        limits, whole_answer = self.manners, self.manners.timeout
+        manners, total = self.manners, self.manners.timeout
         self._resolver = GuardedResolver()
         self._resolver.user_sites = self._user_sites
         proxy = self.access.proxy_for(next(iter(self._user_urls), "https://example.org/"))
         self._session = aiohttp.ClientSession(
-            connector=connector(self.access, proxy, self._resolver),
+            connector=create_connector(self.access, proxy, self._resolver),
             timeout=aiohttp.ClientTimeout(
-                total=whole_answer,
-                sock_connect=min(limits.connect, whole_answer),
-                sock_read=min(limits.first_byte, whole_answer),
+                total=total,
+                sock_connect=min(manners.connect, total),
+                sock_read=min(manners.first_byte, total),
             ),
             headers={
-                "User-Agent": limits.user_agent,
+                "User-Agent": manners.user_agent,
                 "Accept": "text/html,application/xhtml+xml,*/*;q=0.8",
                 "Accept-Encoding": ACCEPT_ENCODING,
             },
-            cookie_jar=cookie_jar(self.access),
+            cookie_jar=create_cookie_jar(self.access),
             auto_decompress=False,
             max_line_size=MAX_HEADER_LINE_BYTES,
             max_field_size=MAX_HEADER_LINE_BYTES,
             max_headers=MAX_HEADERS,
-            request_class=TellingRequest,
+            request_class=PacedRequest,
         )
-        self._session._retry_connection = False  # or aiohttp sends again by itself, past the rate and uncounted
+        self._session._retry_connection = (
+            False  # otherwise aiohttp sends again by itself, ignoring the rate and uncounted
+        )
         return self
 
     async def __aexit__(
@@ -108,11 +148,11 @@ class Fetcher:
             await self._session.close()
 
     async def fetch(self, request: Request, *, reuse: bool = False) -> Response:
-        """The answer to a request, after redirects on the same host; a stored answer is replayed instead of sending.
+        """Return the answer to a request after redirects on the same host; a stored answer is replayed instead of sending.
 
-        With `reuse`, an answer to the same request that was used before will do. Raises Unreachable if there is no answer, Forbidden if
-        robots.txt disallows the address, and Refused if the address is private and not one of `user_urls` (if there are none, the first
-        address fetched counts as the user's).
+        With `reuse`, an answer to the same request that was used before is returned again. Raise Unreachable if there is no answer,
+        Forbidden if robots.txt disallows the URL, and Refused if the host is private and not in `user_urls` (if there are none, the first
+        URL fetched counts as the user's).
         """
         host = _site(request.url)[0]
         if self.manners.rate <= 0 and not is_loopback(host):
@@ -124,42 +164,42 @@ class Fetcher:
         return await self.replay_or_send(request, lambda: self._send_with_retries(request), reuse=reuse)
 
     async def send(self, request: Request, headers: Mapping[str, str] | None = None) -> Response:
-        """The answer to a request of a page in the browser: the same rules, but tried once, and the memory keeps only the whole visit."""
+        """Return the answer to a request of a page in the browser: same rules, but one attempt, and not stored (the whole visit is)."""
         self._refuse_acting(request)
         return await self._send_with_retries(request, tries=1, extra_headers=headers)
 
     async def check(self, request: Request) -> None:
-        """Raises what `send` would raise before anything is sent."""
+        """Raise the errors that `send` would raise before anything is sent."""
         self._refuse_acting(request)
         if not self.manners.ignore_robots:
             await self.robots.check(request.url)
 
     def gap(self, url: str) -> float:
-        """Seconds between requests to a host."""
+        """Return the seconds between requests to a host."""
         return max(self._pace(url).current_gap, self._own_pace(url).current_gap)
 
     def allow(self, request: Request) -> None:
-        """Lets requests with the acting words of this one through: the user named it."""
+        """Allow the acting words of a request, because the user named it."""
         self._allowed_words.update(acting_words(request))
 
     def _refuse_acting(self, request: Request) -> None:
         words = [word for word in acting_words(request) if word not in self._allowed_words]
         if words:
             raise WouldAct(
-                f"{request.method} {request.url} is not sent: “{words[0]}” may change something at the site; to ask it, "
-                "name the form with --form, or the address with --template"
+                f"{request.method} {request.url} is not sent: “{words[0]}” may change something at the site; to send it anyway, "
+                "name the form with --form, or the search interface with --interface"
             )
 
     async def replay_or_send(
         self, request: Request, send: Callable[[], Awaitable[Response]], *, reuse: bool = False, max_age: float = 0.0
     ) -> Response:
-        """The stored outcome of a request, or else what `send` brings, which is stored before it is used."""
+        """Return the stored outcome of a request, or call `send` and store its outcome before it is used."""
         if self.memory is None:
             return await send()
         memory = self.memory
-        stored = await ask_store(memory, lambda: memory.replay(request, reuse=reuse, max_age=max_age))
+        stored = await call_store(memory, lambda: memory.replay(request, reuse=reuse, max_age=max_age))
         if stored is not None:
-            # the cost of robots.txt is in the outcome of the request that needed it, unless that was cut off
+            # The cost of robots.txt is part of the outcome of the request that needed it, unless that was interrupted.
             if not max_age or not self.sent:
                 self.sent, self.bytes = self.sent + stored.sent, self.bytes + stored.bytes
             if stored.response is None:
@@ -173,13 +213,13 @@ class Fetcher:
             raise
         except Unreachable as error:
             failure = Outcome(error=str(error), sent=self.sent - sent, bytes=self.bytes - size)
-            await ask_store(memory, lambda: memory.store(request, failure))
+            await call_store(memory, lambda: memory.store(request, failure))
             raise
         if max_age and response.status in RETRY_STATUSES:
-            return response  # a passing failure of robots.txt is asked again by the next run
+            return response  # the next run requests robots.txt again after a transient failure
         outcome = Outcome(response=response, sent=self.sent - sent, bytes=self.bytes - size)
-        await ask_store(memory, lambda: memory.store(request, outcome))
-        return response
+        number = await call_store(memory, lambda: memory.store(request, outcome))
+        return replace(response, number=number)
 
     async def _send_with_retries(
         self,
@@ -189,7 +229,7 @@ class Fetcher:
         extra_headers: Mapping[str, str] | None = None,
         is_robots: bool = False,
     ) -> Response:
-        waits_out = not tries
+        waits_for_server = not tries
         tries = tries or self.manners.retries + 1
         attempt, reason = -1, ""
         while (attempt := attempt + 1) < tries:
@@ -201,27 +241,30 @@ class Fetcher:
                         await self.robots.check(request.url)
                     response = await self._send_and_follow(request, extra_headers)
             except UnacceptableBody as error:
-                raise Unreachable(f"{request.url} cannot be taken: {error}") from error
+                raise Unreachable(f"{request.url} cannot be accepted: {error}") from error
             except aiohttp.ClientConnectorCertificateError as error:
                 raise Unreachable(
-                    f"{request.url} has no valid certificate ({error.certificate_error}); if you know its authority, trust it with --ca FILE"
+                    f"{request.url} has no valid certificate ({error.certificate_error}); to trust its authority, use --ca FILE"
                 ) from error
             except (aiohttp.ClientError, TimeoutError, ValueError) as error:
                 if (
-                    waits_out
+                    waits_for_server
                     and isinstance(error, NO_CONNECTION)
                     and self._outages.is_worth_waiting(_site(request.url))
                 ):
-                    # nothing was sent now, and tries before were cut off by the outage
+                    # Nothing was sent, and the outage ended earlier attempts.
                     self.sent, attempt = self.sent - 1 - attempt, -1
-                    await asyncio.sleep(CHECK_SECONDS)
+                    logger.info("%s is down; trying again in %g s", urlsplit(request.url).netloc, RECONNECT_SECONDS)
+                    await asyncio.sleep(RECONNECT_SECONDS)
                     continue
                 reason = self.access.hide(f"{type(error).__name__}: {error}")[:200]
+                logger.info("%s: attempt %d of %d failed: %s", self._shown(request.url), attempt + 1, tries, reason)
                 self._back_off(request.url, attempt)
                 continue
             if response.status not in RETRY_STATUSES or attempt == tries - 1:
                 return response
             reason = f"status {response.status}"
+            logger.info("%s: attempt %d of %d failed: %s", self._shown(request.url), attempt + 1, tries, reason)
             retry_after = retry_after_seconds(response.headers.get("Retry-After", ""))
             if retry_after > self.manners.longest_wait:
                 return replace(response, blocked=f"status {response.status}, asked to wait for {retry_after:,.0f} s")
@@ -231,13 +274,13 @@ class Fetcher:
         )
 
     async def _send_and_follow(self, request: Request, extra_headers: Mapping[str, str] | None = None) -> Response:
-        """One try: sends the request and follows redirects as long as they stay on the host."""
+        """Send a request once and follow redirects on the same host."""
         current, targets, targets_by_path = request, set[str](), Counter[str]()
         for redirects in range(MAX_REDIRECTS):
             try:
                 response = await self._send(current, extra_headers)
             except NO_CONNECTION:
-                self.sent -= redirects  # that led here: they are sent again when the server is back
+                self.sent -= redirects  # they are sent again when the server is back
                 raise
             location = response.headers.get("Location")
             if response.status not in REDIRECT_STATUSES or not location:
@@ -248,16 +291,14 @@ class Fetcher:
             if not self.manners.ignore_robots:
                 await self.robots.check(target)
             path = urlsplit(target).path
-            # A redirect back to the address that was asked for is followed once: the server may have set a cookie.
+            # A redirect back to the requested URL is followed once: the server may have set a cookie.
             if target in targets or targets_by_path[path] >= MAX_REDIRECTS_TO_PATH:
-                raise ValueError(f"redirects go round by {target}")
+                raise ValueError(f"redirect loop at {target}")
             targets.add(target)
             targets_by_path[path] += 1
             keeps_method = response.status in (307, 308)
             if keeps_method and request.method == "POST" and path != urlsplit(request.url).path:
-                raise WouldAct(
-                    f"POST {request.url} is not sent on to {target}: a search is posted to its own address only"
-                )
+                raise WouldAct(f"POST {request.url} is not sent on to {target}: a search is posted to its own URL only")
             current = replace(current, url=target) if keeps_method else Request(url=target, query=request.query)
             self._refuse_acting(current)
         raise ValueError(f"more than {MAX_REDIRECTS} redirects")
@@ -272,7 +313,7 @@ class Fetcher:
         )
 
     async def _send_robots(self, request: Request) -> Response:
-        """One try for robots.txt: redirects are followed to other hosts too, its first 500 KiB are read (RFC 9309 §2.3.1.2, §2.5)."""
+        """Request robots.txt once: follow redirects to other hosts too, and read the first 500 KiB (RFC 9309 §2.3.1.2, §2.5)."""
         current = request
         for _ in range(MAX_ROBOTS_REDIRECTS + 1):
             response = await self._send(current, cut_at=ROBOTS_MAX_BYTES)
@@ -297,15 +338,15 @@ class Fetcher:
         if site in self._user_sites:
             headers |= self.access.site_headers
         own_pace = self._own_pace(request.url)
-        self._check_limit(request.url, max(pace.seconds_to_wait, own_pace.seconds_to_wait))
+        self._check_budget(request.url, max(pace.seconds_to_wait, own_pace.seconds_to_wait))
         async with own_pace, pace:
-            self._check_limit(request.url, 0.0)  # others may have sent meanwhile
+            self._check_budget(request.url, 0.0)  # other requests may have been sent meanwhile
             self.sent += 1
             started = time.monotonic()
-            paces_to_tell.set((own_pace, pace))
+            paces_of_request.set((own_pace, pace))
             async with self._session.request(
                 request.method,
-                yarl.URL(encoded(without_login(request.url)), encoded=True),
+                yarl.URL(percent_encode(without_login(request.url)), encoded=True),
                 data=request.body or None,
                 headers=headers,
                 allow_redirects=False,
@@ -321,23 +362,33 @@ class Fetcher:
                 body=body,
             )
             self._outages.note_answer(site)
+            if logger.isEnabledFor(logging.DEBUG):
+                seconds, kind = time.monotonic() - started, answer.headers.get("Content-Type", "no content type")
+                logger.debug(
+                    "%s %s: %d, %s, %d bytes in %.3f s",
+                    *(request.method, self._shown(request.url), answer.status, kind, len(body), seconds),
+                )
             if answer.status not in RETRY_STATUSES:
                 pace.record_answer(time.monotonic() - started)
         if self.recorder is not None:
-            place = self.recorder.write(response, self.access.hide_headers(answer.request_info.headers.items()))
-            response = replace(response, archived=place)
+            archived = self.recorder.write(response, self.access.hide_headers(answer.request_info.headers.items()))
+            response = replace(response, archived=archived)
         return response
 
+    def _shown(self, url: str) -> str:
+        """Return a URL for the log, without secrets."""
+        return self.access.hide(shown_url(url))
+
     def _http_proxy(self, url: str) -> str | None:
-        """The proxy for an address, looked up once for each host; SOCKS is the connector's matter."""
+        """Return the HTTP proxy for a URL, looked up once per host; SOCKS proxies are handled by the connector."""
         host = urlsplit(url).netloc
         if host not in self._proxies:
             proxy = self.access.proxy_for(url)
-            self._proxies[host] = proxy if proxy and urlsplit(proxy).scheme not in SOCKS else None
+            self._proxies[host] = proxy if proxy and urlsplit(proxy).scheme not in SOCKS_SCHEMES else None
         return self._proxies[host]
 
     async def _read_body(self, answer: aiohttp.ClientResponse, cut_at: int = 0) -> bytes:
-        """The decoded body, or its beginning. Only one without a content coding and with an acceptable Content-Length is read at once."""
+        """Return the decoded body, or its beginning; without a content coding and with an acceptable Content-Length it is read at once."""
         if cut_at:
             return await self._read_beginning(answer, cut_at)
         coding, length = answer.headers.get("Content-Encoding", ""), answer.content_length
@@ -349,7 +400,7 @@ class Fetcher:
         return body
 
     async def _read_beginning(self, answer: aiohttp.ClientResponse, size: int) -> bytes:
-        """The first bytes of the decoded body, up to the end of a line."""
+        """Return the first bytes of the decoded body, up to the end of a line."""
         decoder, body = Decoder(answer.headers.get("Content-Encoding", ""), self.manners.max_bytes), b""
         async for chunk in answer.content.iter_chunked(CHUNK_BYTES):
             body += decoder.decode(chunk)
@@ -358,24 +409,24 @@ class Fetcher:
         decoder.finish()
         return body
 
-    def _check_limit(self, url: str, wait: float) -> None:
-        """Raises BudgetSpent if nothing more may be sent after a wait, whatever it is for."""
-        if reason := self.limit(wait):
+    def _check_budget(self, url: str, wait: float) -> None:
+        """Raise BudgetSpent if no request may be sent after a wait."""
+        if reason := self.exhausted(wait):
             delay = self.robots.crawl_delay(url)
-            asked = f" (robots.txt of {urlsplit(url).netloc} asks for {delay:,.0f} s between requests)"
-            raise BudgetSpent(reason + (asked if delay > wait > 1 else ""))
+            hint = f" (robots.txt of {urlsplit(url).netloc} asks for {delay:,.0f} s between requests)"
+            raise BudgetSpent(reason + (hint if delay > wait > 1 else ""))
 
     def _pace(self, url: str) -> Pace:
-        """The pace of a host, whatever its port, with or without "www."."""
+        """Return the pace of a host, regardless of port and "www."."""
         host = _site(url)[0].removeprefix("www.")
         if host not in self._paces:
             gap = 1 / self.manners.rate if self.manners.rate > 0 else 0.0
             leases = self.memory.host_leases if self.memory is not None else None
-            self._paces[host] = pace_of(host, gap=gap, concurrency=self.manners.concurrency, leases=leases)
+            self._paces[host] = shared_pace(host, gap=gap, concurrency=self.manners.concurrency, leases=leases)
         return self._paces[host]
 
     def _own_pace(self, url: str) -> Pace:
-        """The pace that the robots.txt of one server asks for, which is one port of a host."""
+        """Return the pace for the Crawl-delay of one server, which is one port of a host."""
         if (pace := self._own_paces.get(_site(url))) is None:
             pace = self._own_paces[_site(url)] = Pace(gap=0.0, concurrency=self.manners.concurrency)
         if self.manners.rate > 0 and not self.manners.ignore_robots:
@@ -383,14 +434,16 @@ class Fetcher:
         return pace
 
     def _back_off(self, url: str, attempt: int, retry_after: float = 0.0) -> None:
-        """Leaves the whole host alone: as long as it asked for, else twice as long each time, with jitter."""
+        """Pause requests to the whole host: as long as it asked for, or exponentially longer each time, with jitter."""
         step = 0.05 if self.manners.rate <= 0 else 1 / self.manners.rate
         wait = step * 2**attempt * random.uniform(0.5, 1.5)  # noqa: S311 # jitter
-        self._pace(url).back_off(min(max(wait, retry_after), self.manners.longest_wait))
+        wait = min(max(wait, retry_after), self.manners.longest_wait)
+        logger.debug("no request to %s for %.1f s", _site(url)[0], wait)
+        self._pace(url).back_off(wait)
 
 
 def _site(url: str) -> tuple[str, int | None]:
-    """Host and port of an address; None stands for the usual ports."""
+    """Return host and port of a URL; None stands for the default ports."""
     return _site_of("/".join(url.split("/", 3)[:3]))
 
 
@@ -398,3 +451,64 @@ def _site(url: str) -> tuple[str, int | None]:
 def _site_of(origin: str) -> tuple[str, int | None]:
     host, port = host_and_port(origin)
     return host, None if port in (80, 443) else port
+
+
+class Outages:
+    """Servers that answered before, and since when each is down; an outage is waited out, because the request is not at fault."""
+
+    def __init__(self, longest_wait: float) -> None:
+        self._longest_wait = longest_wait  # seconds
+        self._known: set[object] = set()
+        self._down_since: dict[object, float] = {}  # monotonic clock
+
+    def note_answer(self, server: object) -> None:
+        """Record an answer of a server."""
+        self._known.add(server)
+        self._down_since.pop(server, None)
+
+    def note_earlier_answer(self, server: object) -> None:
+        """Record that a server answered an earlier process."""
+        self._known.add(server)
+
+    def is_worth_waiting(self, server: object) -> bool:
+        """Return True if a server that is down should be back soon: it answered before, and has not been down for too long."""
+        if server not in self._known:
+            return False
+        return time.monotonic() - self._down_since.setdefault(server, time.monotonic()) < self._longest_wait
+
+
+@lru_cache(1024)
+def _header_name(name: str) -> str:
+    """Return a header name in the usual case of HTTP/1.1."""
+    return "-".join(part.capitalize() for part in name.split("-"))
+
+
+def joined_headers(answer: aiohttp.ClientResponse) -> dict[str, str]:
+    """Return one value per header: repeated headers are joined with commas, except Location, of which the last one counts."""
+    headers: dict[str, str] = {}
+    for raw_name, value in answer.headers.items():
+        name = _header_name(raw_name)
+        headers[name] = f"{headers[name]}, {value}" if name in headers and name != "Location" else value
+    return headers
+
+
+def retry_after_seconds(retry_after: str) -> float:
+    """Parse a Retry-After header, a number of seconds or a date, to seconds from now (RFC 9110 §10.2.3)."""
+    if not retry_after:
+        return 0.0
+    if retry_after.strip().isdecimal():
+        return float(retry_after)
+    try:
+        return max(0.0, (parsedate_to_datetime(retry_after) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError):
+        return 0.0
+
+
+def is_cacheable(headers: Mapping[str, str]) -> bool:
+    """Return True if a cache may reuse a response without revalidation: it has a modification date or a lifetime (RFC 9111 §4.2)."""
+    lowered = {name.lower(): value.lower() for name, value in headers.items()}
+    control = lowered.get("cache-control", "")
+    if any(word in control for word in ("no-store", "no-cache", "must-revalidate", "private")) or "vary" in lowered:
+        return False
+    lifetime = re.search(r"max-age=(\d+)", control)
+    return int(lifetime[1]) > 0 if lifetime else "last-modified" in lowered

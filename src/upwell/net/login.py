@@ -1,6 +1,6 @@
-"""`--login`: the browser is opened once for the person to log in, and the session is kept for later.
+"""`--login`: open a browser window once for the user to log in, and keep the session's cookies for later harvests.
 
-The cookies lie outside of all harvests, in a file that only its owner can read: `session_file`.
+The cookies are stored outside of all harvests, in a file that only its owner can read (`session_file`).
 """
 
 import asyncio
@@ -9,11 +9,12 @@ import shutil
 import sys
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from upwell.errors import MissingExtra, UpwellError, WrongUsage
-from upwell.net.access import Access, session_file
+from upwell.net.access import Access
 from upwell.net.cookies import Cookie, read_cookies, write_cookies
 from upwell.net.run import run_to_end
 from upwell.places import address_of
@@ -21,14 +22,14 @@ from upwell.places import address_of
 if TYPE_CHECKING:
     from playwright.async_api import Page
 
-__all__ = ["log_in", "session"]
+__all__ = ["log_in", "session_cookies", "session_file"]
 
-LOOK_SECONDS = 0.3  # between two looks at the cookies, while the person logs in
-Person = Callable[["Page"], Awaitable[None]]  # what a person does in the window; it is over when they close it
+POLL_SECONDS = 0.3  # interval at which the cookies are read while the user logs in
+UserActions = Callable[["Page"], Awaitable[None]]  # stands in for the user in tests; ends when the window is closed
 
 
-def session(site: str, proxy: str, say: Callable[[str], None]) -> tuple[Cookie, ...]:
-    """The session that is kept for a site, else that of a person who logs in now."""
+def session_cookies(site: str, proxy: str, say: Callable[[str], None]) -> tuple[Cookie, ...]:
+    """Return the stored session cookies of a site, or let the user log in now."""
     url = address_of(site)
     host = urlsplit(url).hostname or ""
     file = session_file(host)
@@ -39,11 +40,11 @@ def session(site: str, proxy: str, say: Callable[[str], None]) -> tuple[Cookie, 
             say(f"the session of {host} has expired")
         else:
             since = datetime.fromtimestamp(file.stat().st_mtime, UTC).date()
-            say(f"with the session of {host} of {since}; to log in again, remove {file}")
+            say(f"using the session of {host} of {since}; to log in again, remove {file}")
             return cookies
     if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or sys.platform in ("win32", "darwin")):
         raise UpwellError(
-            "--login needs a screen, and there is none here; log in with a browser elsewhere and bring its cookies: --cookies FILE"
+            "--login needs a screen, and there is none here; log in with a browser elsewhere, export its cookies and use --cookies FILE"
         )
     say(f"log in to {host} in the window that opens, then close it")
     cookies = run_to_end(log_in(url, Access(proxy=proxy)))
@@ -55,9 +56,9 @@ def session(site: str, proxy: str, say: Callable[[str], None]) -> tuple[Cookie, 
 
 
 async def log_in(
-    url: str, access: Access, person: Person | None = None, *, headless: bool = False
+    url: str, access: Access, user_actions: UserActions | None = None, *, headless: bool = False
 ) -> tuple[Cookie, ...]:
-    """Opens a site in the browser, waits until its window is closed, and gives the cookies that it had at last."""
+    """Open a site in a browser window, wait until the window is closed, and return the last cookies."""
     try:
         from playwright.async_api import Error, async_playwright
     except ImportError as missing:
@@ -78,29 +79,35 @@ async def log_in(
         context = await browser.new_context(no_viewport=True)
         page = await context.new_page()
         await page.goto(url)
-        found: list[Any] = []
-        acts = asyncio.ensure_future(person(page)) if person is not None else None
+        cookies: list[Any] = []
+        actions = asyncio.ensure_future(user_actions(page)) if user_actions is not None else None
         try:
             while not page.is_closed() and browser.is_connected():
-                found = list(await context.cookies())
-                await asyncio.sleep(LOOK_SECONDS)
+                cookies = list(await context.cookies())
+                await asyncio.sleep(POLL_SECONDS)
         except Error:
-            pass  # the window went while it was looked at
-        if acts is not None:
-            await acts
+            pass  # the window was closed meanwhile
+        if actions is not None:
+            await actions
         if browser.is_connected():
-            found = list(await context.cookies()) or found
+            cookies = list(await context.cookies()) or cookies
             await browser.close()
-    return tuple(_cookie(one) for one in found)
+    return tuple(map(_cookie, cookies))
 
 
-def _cookie(one: dict[str, Any]) -> Cookie:
+def _cookie(cookie: dict[str, Any]) -> Cookie:
     return Cookie(
-        name=one["name"],
-        value=one["value"],
-        domain=one["domain"].removeprefix("."),
-        path=one["path"],
-        for_subdomains=one["domain"].startswith("."),
-        secure=one["secure"],
-        expires=max(0.0, float(one["expires"])),
+        name=cookie["name"],
+        value=cookie["value"],
+        domain=cookie["domain"].removeprefix("."),
+        path=cookie["path"],
+        for_subdomains=cookie["domain"].startswith("."),
+        secure=cookie["secure"],
+        expires=max(0.0, float(cookie["expires"])),
     )
+
+
+def session_file(host: str) -> Path:
+    """Return the file with the session of a host: outside of all harvests, readable by its owner only."""
+    home = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(home) / "upwell" / "sessions" / f"{host}.txt"

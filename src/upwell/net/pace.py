@@ -1,35 +1,150 @@
-"""How often one host is asked: a rate and a number of requests at once, slower when the host slows down or asks for it."""
+"""Request rate of each host, shared by all processes through leases, and slower when the host slows down or asks for it.
+
+`Pace` hands out the request slots of one host in this process. `HostLeases` says when a host may be sent the next request by any process:
+`FileLeases` is a file for all processes of one user, `upwell.store.postgres.PostgresLeases` a table for many machines.
+"""
 
 import asyncio
+import fcntl
+import mmap
+import os
+import struct
+import tempfile
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
 from types import TracebackType
+from typing import Protocol, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
+from zlib import crc32
 
-from upwell.net.leases import HostLeases, leases_of_user
-from upwell.net.memory import ask_store
+__all__ = ["FileLeases", "HostLeases", "Pace", "call_store", "shared_pace", "user_leases"]
 
-__all__ = ["Pace", "pace_of"]
-
-MAX_SLOWDOWN = 64.0  # times the usual gap: the most that failures can slow a host's rate down
-RECOVERY_FACTOR = 0.8  # each good answer multiplies the slowdown by this
-LATENCY_WEIGHT = 0.3  # of the latest answer in the running average of latencies
-LOAD_FACTOR = 2.0  # times the seconds of an answer between two requests, at least: a host rests for as long as it worked; not swept
-SLACK = 1.02  # times the gap, from when a request was sent: the next may be faster on its way, and the server counts from arrivals
+# The file is a memory-mapped table of times, indexed by the hash of the host's name. Two hosts with the same slot wait for each other, which
+# is only slower: with a thousand hosts at once it affects one in a thousand.
+SLOTS = 2**20
+TIME = struct.Struct("=d")  # seconds since 1970: a clock that survives a restart of the machine
+MAX_WAIT_SECONDS = 3600.0  # a time further ahead was written before the clock was set back, and is ignored
 
 
-# Of each loop, by host; a pace lives as long as somebody asks the host, the lease on disk lives on.
+class HostLeases(Protocol):
+    """When each host may be sent the next request, for all processes that share the leases."""
+
+    @property
+    def is_remote(self) -> bool:
+        """Return True if a call may wait for another machine."""
+        ...
+
+    def take(self, host: str, gap: float) -> float:
+        """Lease a host for `gap` seconds and return 0; if another process has leased it, return the seconds to wait."""
+        ...
+
+    def extend(self, host: str, seconds: float) -> None:
+        """Keep all processes from sending to a host for `seconds` from now."""
+        ...
+
+
+class FileLeases:
+    """Host leases in a file, for all processes of this user."""
+
+    is_remote = False
+
+    def __init__(self, file: Path) -> None:
+        self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        os.ftruncate(self._descriptor, SLOTS * TIME.size)  # sparse: unused slots take no disk space
+        self._table = mmap.mmap(self._descriptor, SLOTS * TIME.size)
+        self._threads = threading.Lock()
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        with self._threads:  # a file lock does not separate threads of one process
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+            try:
+                yield
+            finally:
+                fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+
+    def take(self, host: str, gap: float) -> float:
+        """Lease a host for `gap` seconds and return 0; if another process has leased it, return the seconds to wait."""
+        offset = self._offset(host)
+        with self._locked():
+            now = time.time()
+            free_at = self._read(offset, now)
+            if free_at > now:
+                return free_at - now
+            TIME.pack_into(self._table, offset, now + gap)
+        return 0.0
+
+    def extend(self, host: str, seconds: float) -> None:
+        """Keep all processes from sending to a host for `seconds` from now."""
+        offset = self._offset(host)
+        with self._locked():
+            now = time.time()
+            TIME.pack_into(self._table, offset, max(self._read(offset, now), now + seconds))
+
+    def _read(self, offset: int, now: float) -> float:
+        (free_at,) = TIME.unpack_from(self._table, offset)
+        return float(free_at) if free_at < now + MAX_WAIT_SECONDS else 0.0
+
+    @staticmethod
+    def _offset(host: str) -> int:
+        return crc32(host.encode()) % SLOTS * TIME.size
+
+
+@cache
+def user_leases() -> FileLeases | None:
+    """Return the leases that all processes of this user share; None if the file cannot be created."""
+    folder = Path(tempfile.gettempdir()) / f"upwell-pace-{os.getuid()}"
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if not folder.is_symlink() and folder.stat().st_uid == os.getuid():
+            return FileLeases(folder / "leases")
+    return None
+
+
+T = TypeVar("T")
+
+
+class _MaybeRemote(Protocol):
+    @property
+    def is_remote(self) -> bool: ...
+
+
+async def call_store(store: _MaybeRemote, call: Callable[[], T]) -> T:
+    """Call a store, in a thread if it may wait for another machine, so that other sites continue meanwhile."""
+    if not store.is_remote:
+        return call()
+    running = asyncio.ensure_future(asyncio.to_thread(call))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:  # finish storing first
+        await asyncio.wait({running})
+        raise
+
+
+MAX_SLOWDOWN = 64.0  # largest factor by which failures increase the gap between requests
+RECOVERY_FACTOR = 0.8  # by which each good answer multiplies the slowdown
+LATENCY_WEIGHT = 0.3  # weight of the latest answer in the running average of latencies
+LOAD_FACTOR = 2.0  # minimum gap as a multiple of the latency, so that a host idles as long as it works; not swept
+SLACK = 1.02  # factor of the gap after a request was sent: the next may travel faster, and the server counts arrivals
+
+
+# By event loop and host; a pace lives as long as a Fetcher uses it, the lease on disk lives on.
 _paces: "WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[str, Pace]]" = WeakKeyDictionary()
 
 
-def pace_of(host: str, *, gap: float, concurrency: int, leases: HostLeases | None = None) -> "Pace":
-    """The pace of a host: one for all that ask it in this process, and in step with all that keep to the same leases.
+def shared_pace(host: str, *, gap: float, concurrency: int, leases: HostLeases | None = None) -> "Pace":
+    """Return the pace of a host, shared by all Fetchers of this event loop, and by all processes through leases.
 
-    These are those of this user on this machine, unless others are given, which many machines share.
+    The leases are those of this user on this machine, unless `leases` shared by many machines are given.
     """
     paces = _paces.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
     pace = paces.get(host)
     if pace is None:
-        pace = paces[host] = Pace(gap=gap, concurrency=concurrency, host=host, leases=leases_of_user() if gap else None)
+        pace = paces[host] = Pace(gap=gap, concurrency=concurrency, host=host, leases=user_leases() if gap else None)
     if leases is not None:
         pace.leases = leases
     pace.gap = max(pace.gap, gap)
@@ -37,52 +152,52 @@ def pace_of(host: str, *, gap: float, concurrency: int, leases: HostLeases | Non
 
 
 class Pace:
-    """The request slots of one host, each an `async with`; they are handed out in order, so that a burst cannot break the rate.
+    """Request slots of one host, each an `async with`, handed out in order, so that a burst cannot exceed the rate.
 
-    The gap to the next request begins when one was sent (`was_sent`), not when it might have been: a busy loop may send it late.
+    The gap to the next request begins when a request was actually sent (`note_sent`), because a busy event loop may send it late.
     """
 
     def __init__(self, *, gap: float, concurrency: int, host: str = "", leases: HostLeases | None = None) -> None:
-        self._host, self.leases = host, leases  # that other processes keep to, too
-        self.gap = gap  # seconds between requests, as the user and robots.txt want it
-        self.slowdown = 1.0  # times the gap, after failures
-        self.latency = 0.0  # seconds that an answer takes, running average
+        self._host, self.leases = host, leases
+        self.gap = gap  # seconds between requests, as set by the user and robots.txt
+        self.slowdown = 1.0  # factor of the gap, after failures
+        self.latency = 0.0  # seconds per answer, running average
         self._slots = asyncio.Semaphore(concurrency)
-        self._next_start = 0.0  # on the monotonic clock: no request begins before
+        self._next_start = 0.0  # monotonic time before which no request begins
 
     @property
     def current_gap(self) -> float:
-        """Seconds between requests at present: more where the host takes long to answer (host load, Entity §6.2)."""
+        """Return the seconds between requests at present, longer for a host that answers slowly (host load, Entity §6.2)."""
         return max(self.gap * self.slowdown, LOAD_FACTOR * self.latency) if self.gap else 0.0
 
     async def __aenter__(self) -> None:
-        """Waits for a free slot and then until the next request may begin."""
+        """Wait for a free slot and then until the next request may begin."""
         await self._slots.acquire()
         try:
-            while (wait := self.seconds_to_wait or await self._take_lease()) > 0:  # noqa: ASYNC110 # no event tells of other processes
-                await asyncio.sleep(wait)  # and look again: a back-off, or another process, may have moved the start
-        except BaseException:  # a cancelled wait gives its slot back too
+            while (wait := self.seconds_to_wait or await self._take_lease()) > 0:  # noqa: ASYNC110 # other processes send no event
+                await asyncio.sleep(wait)  # and check again: a back-off or another process may have postponed the start
+        except BaseException:  # a cancelled wait releases its slot too
             self._slots.release()
             raise
         self._next_start = time.monotonic() + self.current_gap
 
-    def was_sent(self) -> None:
-        """Counts the gap from now on: the request has just been sent."""
+    def note_sent(self) -> None:
+        """Start the gap now: the request has just been sent."""
         gap = SLACK * self.current_gap
         self._next_start = max(self._next_start, time.monotonic() + gap)
         self._extend_lease(gap)
 
     @property
     def seconds_to_wait(self) -> float:
-        """How long the next request has to wait at least."""
+        """Return the minimum time that the next request has to wait."""
         return max(0.0, self._next_start - time.monotonic())
 
     async def _take_lease(self) -> float:
-        """Takes the lease of the host, or says how many seconds there are to wait for it."""
+        """Lease the host and return 0, or return the seconds to wait for the lease."""
         leases = self.leases
         if leases is None or not self.gap:
             return 0.0
-        return await ask_store(leases, lambda: leases.take(self._host, self.current_gap))
+        return await call_store(leases, lambda: leases.take(self._host, self.current_gap))
 
     def _extend_lease(self, seconds: float) -> None:
         if self.leases is None or not self.gap:
@@ -90,8 +205,10 @@ class Pace:
         if not self.leases.is_remote:
             self.leases.extend(self._host, seconds)
             return
-        told = asyncio.get_running_loop().run_in_executor(None, self.leases.extend, self._host, seconds)
-        told.add_done_callback(lambda done: done.cancelled() or done.exception())  # the next `take` says what is wrong
+        extending = asyncio.get_running_loop().run_in_executor(None, self.leases.extend, self._host, seconds)
+        extending.add_done_callback(
+            lambda done: done.cancelled() or done.exception()
+        )  # the next `take` reports an error
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -99,12 +216,12 @@ class Pace:
         self._slots.release()
 
     def record_answer(self, seconds: float) -> None:
-        """Counts a good answer that took so many seconds."""
+        """Record a good answer and the seconds that it took."""
         self.latency = (1 - LATENCY_WEIGHT) * self.latency + LATENCY_WEIGHT * seconds
         self.slowdown = max(1.0, self.slowdown * RECOVERY_FACTOR)
 
     def back_off(self, seconds: float) -> None:
-        """Leaves the host alone for so many seconds, because it failed, refused or was too slow, and doubles the gap afterwards."""
+        """Pause requests to the host for `seconds` after a failure or refusal, and double the gap afterwards."""
         self.slowdown = min(MAX_SLOWDOWN, self.slowdown * 2)
         self._next_start = max(self._next_start, time.monotonic() + seconds)
         self._extend_lease(seconds)

@@ -1,4 +1,4 @@
-"""A thread for the reading of one site, so that a page that takes long to read holds up neither Ctrl-C, `--time` nor the other sites."""
+"""Thread that reads the pages of one site, so that a slow page delays neither Ctrl-C, `--time` nor other sites."""
 
 import asyncio
 import ctypes
@@ -15,26 +15,26 @@ from upwell.errors import TookTooLong
 
 __all__ = ["ReadingThread"]
 
-MAX_CPU_SECONDS = 60.0  # of one step; a page of 1 MB takes about one
-LOOK_EVERY_SECONDS = 0.5
-# Steps that run at once, of all sites of a process. One thread has the interpreter at a time, and each that waits for it wakes up 200 times a
-# second to ask for it (`sys.setswitchinterval`).
-STEPS_AT_ONCE = 2
-GRACE_SECONDS = 1.0  # that a step may go on after the harvest was ended, before it is broken off
+MAX_CPU_SECONDS = 60.0  # of one call; a page of 1 MB takes about one
+CHECK_SECONDS = 0.5  # interval at which the CPU time of a call is checked
+# Calls that run at once in a process. Only one thread runs Python code at a time, and each that waits wakes up 200 times a second to request
+# the interpreter lock (`sys.setswitchinterval`).
+MAX_CONCURRENT_CALLS = 2
+GRACE_SECONDS = 1.0  # how long a call may continue after it was cancelled, before it is interrupted
 
 
 _turns: "WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]" = WeakKeyDictionary()
 
 
 class ReadingThread:
-    """Runs one function after the other in a thread of its own, used inside `with`."""
+    """Runs calls one after the other in its own thread; used inside `with`."""
 
     def __init__(self) -> None:
         self._calls: queue.SimpleQueue[tuple[Callable[[], Any], asyncio.Future[Any]] | None] = queue.SimpleQueue()
-        self._turns: asyncio.Semaphore | None = None  # where a call of this thread has a turn
+        self._turns: asyncio.Semaphore | None = None  # set while a call of this thread holds one of the turns
         self._thread = threading.Thread(
             target=self._work, daemon=True
-        )  # a daemon: a stuck one does not keep the process
+        )  # a daemon, so that a stuck thread does not keep the process alive
 
     def __enter__(self) -> "ReadingThread":
         self._thread.start()
@@ -46,48 +46,48 @@ class ReadingThread:
         self._calls.put(None)
 
     async def run(self, call: Callable[[], Any]) -> Any:
-        """The result of a call; raises TookTooLong where it needs too much CPU. Where the task is cancelled, the call is broken off."""
-        turns = _turns.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(STEPS_AT_ONCE))
+        """Return the result of a call; raise TookTooLong if it needs too much CPU time; interrupt it if the task is cancelled."""
+        turns = _turns.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(MAX_CONCURRENT_CALLS))
         await turns.acquire()
         self._turns = turns
         done = self._start(call)
-        self._look_later(self._cpu_seconds())
+        self._check_later(self._cpu_seconds())
         try:
             return await done
         except asyncio.CancelledError:
-            rests = self._start(lambda: None)  # which comes when the call is over
-            if not (await asyncio.wait({rests}, timeout=GRACE_SECONDS))[0]:
-                self._break_off()
-                await asyncio.wait({rests}, timeout=LOOK_EVERY_SECONDS)
+            idle = self._start(lambda: None)  # done when the call is over
+            if not (await asyncio.wait({idle}, timeout=GRACE_SECONDS))[0]:
+                self._interrupt()
+                await asyncio.wait({idle}, timeout=CHECK_SECONDS)
             raise
         finally:
-            self._next_look.cancel()
-            self._give_turn_back()
+            self._next_check.cancel()
+            self._release_turn()
 
     def _start(self, call: Callable[[], Any]) -> "asyncio.Future[Any]":
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._calls.put((call, done))
         return done
 
-    def _look_later(self, before: float) -> None:
-        """Looks now and then whether a call has taken more than the CPU seconds that it may; a long one holds up no other."""
+    def _check_later(self, before: float) -> None:
+        """Check regularly whether a call has used too much CPU time; a long call gives its turn to others."""
 
-        def look() -> None:
-            self._give_turn_back()
+        def check() -> None:
+            self._release_turn()
             if self._cpu_seconds() - before > MAX_CPU_SECONDS:
-                self._break_off()
-            self._look_later(before)
+                self._interrupt()
+            self._check_later(before)
 
-        self._next_look = asyncio.get_running_loop().call_later(LOOK_EVERY_SECONDS, look)
+        self._next_check = asyncio.get_running_loop().call_later(CHECK_SECONDS, check)
 
-    def _give_turn_back(self) -> None:
+    def _release_turn(self) -> None:
         if self._turns is not None:
             self._turns.release()
             self._turns = None
 
     def _work(self) -> None:
         while True:
-            with suppress(TookTooLong):  # it may come when its call is over
+            with suppress(TookTooLong):  # it may be raised after its call is over
                 item = self._calls.get()
                 if item is None:
                     return
@@ -105,8 +105,8 @@ class ReadingThread:
         except (OSError, AttributeError):
             return 0.0
 
-    def _break_off(self) -> None:
-        """Raises TookTooLong in the thread, at its next step in Python."""
+    def _interrupt(self) -> None:
+        """Raise TookTooLong in the thread, at its next Python instruction."""
         ctypes.pythonapi.PyThreadState_SetAsyncExc(
             ctypes.c_ulong(self._thread.ident or 0), ctypes.py_object(TookTooLong)
         )

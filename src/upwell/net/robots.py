@@ -1,4 +1,4 @@
-"""robots.txt according to RFC 9309."""
+"""robots.txt as specified by RFC 9309."""
 
 import asyncio
 import re
@@ -10,14 +10,14 @@ from urllib.parse import urlsplit
 from protego import Protego
 
 from upwell.errors import Forbidden, Unreachable
-from upwell.model import Response
+from upwell.types import Response
 
 __all__ = ["MAX_AGE_SECONDS", "Robots"]
 
 MAX_BYTES = 512_000  # RFC 9309 §2.5: at least 500 KiB
 MAX_AGE_SECONDS = 24 * 3600.0  # RFC 9309 §2.4: a copy should not be used for longer
-FAILURE_AGE_SECONDS = 600.0  # after which a robots.txt that failed is asked for again
-MAX_REASONS = 200  # Disallow lines that are looked at to name the one that forbids an address
+FAILURE_AGE_SECONDS = 600.0  # after which a robots.txt that failed is requested again
+MAX_REASONS = 200  # Disallow lines tested to name the one that forbids a URL
 ALLOW_NOTHING = "User-agent: *\nDisallow: /"
 
 
@@ -26,11 +26,11 @@ class _Rules:
     text: str
     parsed: Protego
     expires: float  # on the monotonic clock
-    is_server_error: bool  # the host answered with 5xx: the rules are not its own
+    is_server_error: bool  # the host answered with 5xx or 429, and everything is forbidden
 
 
 class Robots:
-    """The rules of each host, fetched once and used for a day."""
+    """Rules of each host, fetched once and used for a day."""
 
     def __init__(self, agent: str, fetch: Callable[[str], Awaitable[Response]]) -> None:
         self.agent, self._fetch = agent, fetch
@@ -38,7 +38,7 @@ class Robots:
         self._locks: dict[str, asyncio.Lock] = {}
 
     async def check(self, url: str) -> None:
-        """Raises Forbidden if the host's rules disallow the address; the message names the rule."""
+        """Raise Forbidden if the host's rules disallow a URL; the message names the rule."""
         parts = urlsplit(url)
         origin = f"{parts.scheme}://{parts.netloc}"
         rules = self._rules.get(origin)
@@ -54,19 +54,19 @@ class Robots:
             )
 
     def crawl_delay(self, url: str) -> float:
-        """The Crawl-delay that the host asks for, in seconds."""
+        """Return the Crawl-delay of the host in seconds; 0 if there is none."""
         parts = urlsplit(url)
         rules = self._rules.get(f"{parts.scheme}://{parts.netloc}")
         return float((rules.parsed.crawl_delay(self.agent) if rules and rules.text else None) or 0.0)
 
     def sitemaps(self, url: str) -> tuple[str, ...]:
-        """The sitemaps that the host names, once its rules were fetched."""
+        """Return the sitemaps that the host names, once its rules were fetched."""
         parts = urlsplit(url)
         rules = self._rules.get(f"{parts.scheme}://{parts.netloc}")
         return tuple(rules.parsed.sitemaps) if rules and rules.text else ()
 
     async def _load(self, origin: str) -> _Rules:
-        """RFC 9309 §2.3.1: 4xx allows everything, 5xx and 429 forbid everything; a host that does not answer raises Unreachable."""
+        """Fetch the rules of a host: 4xx allows everything, 5xx and 429 forbid everything (RFC 9309 §2.3.1)."""
         response = await self._fetch(f"{origin}/robots.txt")
         if response.status >= 500 or response.status == 429:
             text = ALLOW_NOTHING
@@ -85,7 +85,7 @@ class Robots:
         return _Rules(text, parsed, time.monotonic() + max_age, is_server_error)
 
     def _reason(self, rules: _Rules, url: str) -> str:
-        """The longest Disallow line that matches the address (RFC 9309 §2.2.2), for the message."""
+        """Return the longest Disallow line that matches a URL (RFC 9309 §2.2.2), for the message."""
         if rules.is_server_error:
             return "answering with an error (RFC 9309: then everything is forbidden)"
         paths = sorted(set(re.findall(r"(?im)^\s*disallow\s*:\s*([^\s#]+)", rules.text)), key=lambda path: -len(path))[

@@ -1,4 +1,4 @@
-"""Running a coroutine from ordinary code: in a program, and in a notebook, whose thread runs a loop already."""
+"""Run a coroutine from synchronous code: in a program, or in a notebook whose thread already runs an event loop."""
 
 import asyncio
 import gc
@@ -12,23 +12,23 @@ from upwell.signals import stopping_by_signals
 __all__ = ["run_to_end"]
 
 T = TypeVar("T")
-# Objects that may be made before the garbage collector looks for cycles among them (Python: 700); what a page is read into is freed without it.
+# Allocations between two runs of the garbage collector (Python's default: 700); page objects contain no cycles.
 COLLECT_AFTER = 20_000
 
 
 def run_to_end(main: Coroutine[Any, Any, T], stop: Callable[[], None] | None = None) -> T:
-    """What a coroutine returns. Ctrl-C and SIGTERM call `stop`, after which it should come to its end by itself."""
+    """Run a coroutine and return its result; Ctrl-C and SIGTERM call `stop`, which should make it end."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        with stopping_by_signals(stop) if stop is not None else nullcontext(), _collecting_rarely():
+        with stopping_by_signals(stop) if stop is not None else nullcontext(), _rare_garbage_collection():
             return asyncio.run(main)
     return _run_in_thread(main, stop)
 
 
 @contextmanager
-def _collecting_rarely() -> Iterator[None]:
-    """Has the garbage collector of a program that runs nothing else look less often; 0 stands for never."""
+def _rare_garbage_collection() -> Iterator[None]:
+    """Run the garbage collector less often, in the main thread only; a threshold of 0 means never and is kept."""
     before = gc.get_threshold()
     if not before[0] or threading.current_thread() is not threading.main_thread():
         yield

@@ -1,45 +1,134 @@
-"""`upwell extract`: saved answers of one source, read again, one result a page.
+"""`upwell extract`: kinds and records of saved answers of one source, one result per page.
 
-By default a source model is learned from some of the answers and applied to all of them. With the methods `thor` and `thor-tuned` the
-paper's own steps are taken instead: clusters of pages, pagelets, objects.
+By default a source model is learned from a sample of the answers and applied to all. The methods `thor` and `thor-tuned` follow the
+paper instead: clusters of pages, pagelets, objects.
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import numpy as np
 
-from upwell.answers import clusters
-from upwell.answers.mixed import mixed_sites_warning
+from upwell.answers.answer import Answer
 from upwell.errors import WrongUsage
-from upwell.extract import separators, thor
-from upwell.extract.tidy import arrange, rows_of
-from upwell.extract.values import Type, parse_value
-from upwell.model import Kind, Record
-from upwell.offline.regions import further_regions, without_records
 from upwell.offline.saved_pages import SavedPage, pages_at, sample_evenly
 from upwell.page.tree import TagTree
-from upwell.results import ExtractedPage, ExtractedRecord, Pagelet
+from upwell.papers import thor
+from upwell.records.values import ValueType, parse_value
+from upwell.results import ExtractedPage, ExtractedRecord, MatchRegion
 from upwell.source.apply import Reading, apply, check
 from upwell.source.drift import DriftWatch
 from upwell.source.learn import learn_source
 from upwell.source.model import SourceModel
-from upwell.store.records import FORMATS, Format, write
-from upwell.store.remote import local_copy, output
-from upwell.store.typed import with_types
+from upwell.store.remote import local_copy, open_output
+from upwell.table.schema import infer_columns, shape_rows
+from upwell.table.value_types import with_types
+from upwell.table.writers import FORMATS, Format, write
+from upwell.types import Kind, Record
 
-__all__ = ["MAX_LEARNED_ANSWERS", "METHODS", "extract", "record_row"]
+__all__ = [
+    "MAX_LEARNED_ANSWERS",
+    "METHODS",
+    "count_sites",
+    "extract",
+    "further_regions",
+    "mixed_sites_warning",
+    "record_row",
+    "without_records",
+]
 
-# Thor with the paper's settings, and with those that measure best here (docs/decisions/0012-thor-as-published.md): on 40 answers of
-# each source of kinds the records have an F1 of 0.29 and 0.84.
-THOR_PARAMS = {"thor": thor.PAPER, "thor-tuned": thor.ThorParams()}
+
+# Two pages belong to one site if they share this fraction of the classes and short texts of the smaller page.
+# Swept on 105 sites: 0.1 splits none of them and misses 3 of 80 mixes; 0.2 splits 3, misses 1; 0.3 splits 5.
+MIN_SHARED = 0.1
+MAX_FRAME_CHARS = 40  # longer texts are content, not part of the page frame that all pages of a site share
+MIN_SITE_SHARE = 0.1  # share of the pages; a smaller group consists of errors and unusual pages, not of another site
+MAX_COMPARED_PAGES = 60  # pages compared with each other
+
+
+def count_sites(trees: Sequence[TagTree]) -> list[int]:
+    """Return the number of pages of each site, largest first, judged by what a sample of the pages has in common."""
+    step = max(1, len(trees) // MAX_COMPARED_PAGES)
+    signatures = [signature for tree in trees[::step][:MAX_COMPARED_PAGES] if (signature := _signature(tree))]
+    groups = list(range(len(signatures)))  # group of each page; groups of similar pages are merged
+    for i, signature in enumerate(signatures):
+        for j, earlier in enumerate(signatures[:i]):
+            if groups[i] != groups[j] and len(signature & earlier) >= MIN_SHARED * min(len(signature), len(earlier)):
+                joining, kept = groups[i], groups[j]
+                groups = [kept if group == joining else group for group in groups]
+    return [pages for _, pages in Counter(groups).most_common()]
+
+
+def mixed_sites_warning(trees: Sequence[TagTree]) -> str:
+    """Return a warning if the pages come from different sites, by host or by content; "" if they seem to be one site."""
+    hosts = Counter(host for tree in trees if (host := urlsplit(tree.url).hostname))
+    if len(hosts) > 1:
+        host_counts = ", ".join(f"{host} ({n})" for host, n in hosts.most_common(3))
+        return f"these pages come from {len(hosts)} hosts: {host_counts}; extract each source separately"
+    sizes = count_sites(trees)
+    other_sizes = [pages for pages in sizes[1:] if pages > 1 and pages >= MIN_SITE_SHARE * sum(sizes)]
+    if other_sizes:
+        parts = ", ".join(map(str, [sizes[0], *other_sizes]))
+        return f"these pages look like {len(other_sizes) + 1} sites ({parts} pages of a sample); extract each source separately"
+    return ""
+
+
+def _signature(tree: TagTree) -> frozenset[str]:
+    """Return the classes and short texts of a page; texts are prefixed with a quote to differ from classes."""
+    texts = (f"'{text}" for text in tree.chunks if len(text) <= MAX_FRAME_CHARS and any(map(str.isalpha, text)))
+    return frozenset([*filter(None, tree.classes), *texts])
+
+
+SAME_SHARE = 0.8  # share of answers with the identical list above which the list is a menu, not a region of the answers
+
+
+def further_regions(
+    trees: Sequence[TagTree], queries: Sequence[str], model: SourceModel, number: int
+) -> list[SourceModel]:
+    """Learn models of up to `number` further record lists on the pages, besides that of `model`."""
+    models: list[SourceModel] = []
+    previous, rest = model, list(trees)
+    while len(models) < number and previous.rules:
+        rest = [without_records(tree, apply(previous, tree)) for tree in rest]
+        previous = learn_source([Answer(tree, query) for tree, query in zip(rest, queries, strict=True)])
+        lists = [{record.text for record in apply(previous, tree).records} for tree in rest] if previous.rules else []
+        lists = [texts for texts in lists if texts]
+        if not lists or max(map(lists.count, lists)) >= SAME_SHARE * len(lists):
+            break
+        models.append(previous)
+    return models
+
+
+def without_records(tree: TagTree, reading: Reading) -> TagTree:
+    """Return the page without the texts from its first to its last record."""
+    rows = [row for record in reading.records if (row := tree.row_at(record.path)) is not None]
+    if not rows:
+        return tree
+    kept = np.ones(len(tree.chunks), dtype=bool)
+    kept[int(tree.text_at[min(rows)]) : max(int(tree.text_end[row]) for row in rows)] = False
+    before = np.concatenate(([0], np.cumsum(kept))).astype(np.int32)
+    return replace(
+        tree,
+        chunks=tuple(text for text, is_kept in zip(tree.chunks, kept.tolist(), strict=True) if is_kept),
+        chunk_row=tree.chunk_row[kept],
+        chunk_gap=tree.chunk_gap[kept],
+        text_at=before[tree.text_at],
+        text_end=before[tree.text_end],
+    )
+
+
+# Thor with the paper's settings, and with those that measure best here (docs/decisions/0012-keep-thor-as-published-for-comparison.md):
+# record F1 of 0.29 and 0.84 on 40 answers of each source of the corpus of answer kinds.
+THOR_PARAMS = {"thor": thor.AS_PUBLISHED, "thor-tuned": thor.ThorParams()}
 METHODS = ("upwell", *THOR_PARAMS)
-MAX_LEARNED_ANSWERS = 300  # the gate's largest source has 130; more only cost
-# Thor §V-C, §VII-B: TFIDF of tags, at most 5 clusters; departs from it: the silhouette chooses k, Thor's quality does not.
-THOR_CLUSTERS = clusters.ClusterParams(signature="tfidf-tags", most=5)
-THOR_PASSED_CLUSTERS = 2  # clusters in which pagelets are looked for; Thor §VIII-B calls two of three a good compromise
+MAX_LEARNED_ANSWERS = 300  # answers used for learning; the largest source of the quality corpus has 130
+# Thor §V-C, §VIII-A: TF-IDF of tags, at most 5 clusters. Unlike the paper, k is chosen by the silhouette instead of Thor's quality.
+THOR_CLUSTERS = thor.ClusterParams(signature="tfidf-tags", most=5)
+THOR_PASSED_CLUSTERS = 2  # clusters searched for pagelets; Thor §VIII-B calls two of three a good compromise
 
 
 def extract(
@@ -54,53 +143,55 @@ def extract(
     format: Format = "parquet",
     warn: Callable[[str], None] = lambda _: None,
 ) -> Iterator[ExtractedPage]:
-    """Offline: the kinds and records of saved answers of one source (a folder of HTML or JSON, or WARC), one result a page, in page order.
+    """Yield the kind and the records of each saved answer of one source (a folder of HTML or JSON, or WARC), in page order.
 
-    Learns from all pages together (`save` keeps what was learned), or only applies `model`; `links` puts the targets of a
-    record's links behind its text; `warn` hears what looks wrong. Memory does not grow with the number of pages. `method` is ours,
-    `thor` (clusters, pagelets and objects as Thor has them, without fields and without a model), or `thor-tuned` (the same with settings
-    that measure better). `regions` is how many lists of an answer are looked for, the best first (Thor's top-k pagelets). `table` is a
-    file, or a folder, for the records of all pages in a `format`; each further region has a file of its own.
+    Learns from a sample of the pages (`save` stores the model), or applies `model`. Memory does not grow with the number of pages.
+
+    links    append the targets of a record's links to its text
+    method   `upwell`; `thor` (clusters, pagelets and objects as published, without fields or model); `thor-tuned` (better settings)
+    regions  number of record lists searched for in an answer, best first (Thor's top-k pagelets)
+    table    file or folder for the records of all pages, in `format`; each further region gets its own file
+    warn     receives warnings
     """
     if method not in METHODS:
-        raise WrongUsage(f"method {method!r} is none of {', '.join(METHODS)}")
+        raise WrongUsage(f"method must be one of {', '.join(METHODS)}, not {method!r}")
     if format not in FORMATS:
-        raise WrongUsage(f"format {format!r} is none of {', '.join(FORMATS)}")
+        raise WrongUsage(f"format must be one of {', '.join(FORMATS)}, not {format!r}")
     if method != "upwell" and (model is not None or save is not None):
-        raise WrongUsage("Thor learns no source model: --source and --save go with --method upwell")
+        raise WrongUsage("Thor learns no source model: use --source and --save only with --method upwell")
     if regions < 1 or (regions > 1 and (model is not None or save is not None)):
-        raise WrongUsage("--regions is 1 or more; with 2 or more nothing is saved, and no --source is taken")
-    here = local_copy(folder)
+        raise WrongUsage("--regions must be at least 1, and cannot be combined with --source or --save if it is larger")
+    local_folder = local_copy(folder)
     pages = (
-        _by_source_model(here, model, Path(save) if save is not None else None, links, warn, regions)
+        _by_source_model(local_folder, model, Path(save) if save is not None else None, links, warn, regions)
         if method == "upwell"
-        else _by_thor(here, replace(THOR_PARAMS[method], max_pagelets=regions), links, warn)
+        else _by_thor(local_folder, replace(THOR_PARAMS[method], max_pagelets=regions), links, warn)
     )
     return pages if table is None else _with_table(pages, table, format)
 
 
 def _with_table(pages: Iterator[ExtractedPage], place: str | Path, format: Format) -> Iterator[ExtractedPage]:
-    """The pages, and at their end a table of their records for each region, a row each, with the types that a harvest would give them."""
+    """Yield the pages; then write a typed table of the records of each region."""
     tables: dict[int, list[dict[str, object]]] = {1: []}
     for page in pages:
         for record in page.records:
             row = record_row(record.key, page.page, record.path, record.fields, record.text)
             tables.setdefault(record.region, []).append(row)
         yield page
-    with output(place) as file:
+    with open_output(place) as file:
         path = file / f"records.{format}" if file.is_dir() else file
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             for region, rows in tables.items():
-                columns = arrange(rows)
+                columns = infer_columns(rows)
                 target = path if region == 1 else path.with_stem(f"{path.stem}-{region}")
-                write(with_types(rows_of(rows, columns), columns), path.parent, format, file=target)
+                write(with_types(shape_rows(rows, columns), columns), path.parent, format, file=target)
         except OSError as error:
-            raise WrongUsage(f"{path} cannot be written ({error.strerror}); name another with -o") from error
+            raise WrongUsage(f"{path} cannot be written ({error.strerror}); choose another file with -o") from error
 
 
 def record_row(key: str, page: str, path: str, fields: Mapping[str, str], text: str) -> dict[str, object]:
-    """A record as a row of the table of all records."""
+    """Return a record as a table row."""
     return {"_key": key, "_page": page, "_path": path, **(fields or {"text": text})}
 
 
@@ -116,74 +207,76 @@ def _by_source_model(
     further: list[SourceModel] = []
     if model is None:
         queries = [page.query for page in sample]
-        model = learn_source(trees, queries=queries)
+        model = learn_source([Answer(tree, query) for tree, query in zip(trees, queries, strict=True)])
         further = further_regions(trees, queries, model, regions - 1)
         if not model.rules:
             warn(
-                f"no list of records in {len(trees)} pages of {folder}; are these answers, and not home pages or errors?"
+                f"no record list found in {len(trees)} pages of {folder}; check that they are answers, not home pages or errors"
             )
     if save is not None:
         save.write_text(model.to_json() + "\n", encoding="utf-8")
-    grouped = clusters.group(trees, rng=np.random.default_rng(0))
-    labels = {page.name: label for page, label in zip(sample, grouped.labels, strict=True)}
+    clustering = thor.cluster_pages(trees, rng=np.random.default_rng(0))
+    labels = {page.name: label for page, label in zip(sample, clustering.labels, strict=True)}
     types = {name: kind for name, kind in model.columns.types.items() if kind not in ("url", "image")}
     watch = DriftWatch(model)
     for page in pages_at(folder):
         tree = page.tree()
-        label = labels[page.name] if page.name in labels else clusters.assign(grouped, [tree])[0]
+        label = labels[page.name] if page.name in labels else thor.assign_pages(clustering, [tree])[0]
         reading = apply(model, tree, status=page.status, asked_at=model.asked_at, query=page.query)
         watch.note(reading, tree)
         readings, rest = [reading], tree
-        for other in further:
+        for region_model in further:
             rest = without_records(rest, readings[-1])
-            readings.append(apply(other, rest, status=page.status))
+            readings.append(apply(region_model, rest, status=page.status))
         yield _result(page, tree, label, readings, types, links)
     if watch.reason:
-        warn(f"{watch.reason}; the site may have changed: learn it again without --source")
+        warn(f"{watch.reason}; the site may have changed: run again without --source to learn it again")
 
 
 def _by_thor(
     folder: Path, params: thor.ThorParams, links: bool, warn: Callable[[str], None]
 ) -> Iterator[ExtractedPage]:
-    """Thor's phases two to four.
+    """Run phases two to four of Thor.
 
-    The clusters are those of a sample, which further pages join (Thor §V-E); pagelets are located in a batch of pages at a time, so
-    that memory does not grow with their number. Up to `MAX_LEARNED_ANSWERS` pages are one batch.
+    Clusters are learned from a sample, and further pages join them (Thor §V-E). Pagelets are located in batches of pages, so that memory
+    does not grow with their number; up to `MAX_LEARNED_ANSWERS` pages form one batch.
     """
     sample, trees = _sample(folder, warn)
-    grouped = clusters.group(trees, THOR_CLUSTERS, rng=np.random.default_rng(0))
-    passed = clusters.rank(trees, grouped.labels, top=THOR_PASSED_CLUSTERS)
-    sampled = {page.name: label for page, label in zip(sample, grouped.labels, strict=True)}
+    clustering = thor.cluster_pages(trees, THOR_CLUSTERS, rng=np.random.default_rng(0))
+    kept_clusters = thor.rank_clusters(trees, clustering.labels, top=THOR_PASSED_CLUSTERS)
+    sampled = {page.name: label for page, label in zip(sample, clustering.labels, strict=True)}
     for batch in _batches(pages_at(folder), MAX_LEARNED_ANSWERS):
         trees = [page.tree() for page in batch]
         labels = [
-            sampled[page.name] if page.name in sampled else clusters.assign(grouped, [tree])[0]
+            sampled[page.name] if page.name in sampled else thor.assign_pages(clustering, [tree])[0]
             for page, tree in zip(batch, trees, strict=True)
         ]
         pagelets: dict[int, list[thor.Pagelet]] = {}
-        for cluster in passed:
+        for cluster in kept_clusters:
             members = [i for i, label in enumerate(labels) if label == cluster]
-            located = thor.locate([trees[i] for i in members], params, rng=np.random.default_rng(0))
+            located = thor.find_pagelets([trees[i] for i in members], params, rng=np.random.default_rng(0))
             pagelets.update(zip(members, located, strict=True))
         for i, (page, tree, label) in enumerate(zip(batch, trees, labels, strict=True)):
-            found: Sequence[thor.Pagelet | None] = pagelets.get(i) or [None]
-            yield _result(page, tree, label, [_thor_reading(tree, page.status, one) for one in found], {}, links)
+            page_pagelets: Sequence[thor.Pagelet | None] = pagelets.get(i) or [None]
+            yield _result(
+                page, tree, label, [_thor_reading(tree, page.status, pagelet) for pagelet in page_pagelets], {}, links
+            )
 
 
 def _thor_reading(tree: TagTree, status: int, pagelet: thor.Pagelet | None) -> Reading:
-    """A page as Thor reads it; its kind follows from the number of objects. Thor names no fields."""
+    """Read a page with Thor; the kind follows from the number of objects. Thor does not name fields."""
     if status >= 400 or not tree.chunks:
         return Reading(kind="error")
     if pagelet is None:
         return Reading(kind="none")
-    objects = separators.alike(tree, pagelet.row, pagelet.dynamic)
+    objects = thor.objects_like_dynamic_subtrees(tree, pagelet.row, pagelet.dynamic)
     records = tuple(_object_record(tree, pagelet.row, first, end) for first, end in objects)
     kind: Kind = "multi" if len(records) > 1 else "single" if records else "none"
     return Reading(kind=kind, records=records, pagelet=tree.path(pagelet.row), score=pagelet.score)
 
 
 def _object_record(tree: TagTree, pagelet: int, first: int, end: int) -> Record:
-    """An object, which is a range of chunks, as a record at the outermost row that begins with it."""
+    """Convert an object, a range of chunks, into a record at the outermost row that begins with it."""
     below = np.arange(pagelet + 1, int(tree.end[pagelet]))
     begins = below[(tree.text_at[below] == first) & (tree.text_end[below] <= end) & (tree.text_end[below] > first)]
     text = " ".join(tree.text_of(first, end).split())
@@ -200,7 +293,7 @@ def _object_record(tree: TagTree, pagelet: int, first: int, end: int) -> Record:
 
 
 def _sample(folder: Path, warn: Callable[[str], None]) -> tuple[list[SavedPage], list[TagTree]]:
-    """The answers that are learned from; warns where they are of several sites."""
+    """Return the answers used for learning; warn if they come from several sites."""
     sample = sample_evenly(pages_at(folder), MAX_LEARNED_ANSWERS)
     trees = [page.tree() for page in sample]
     if mixed_sites := mixed_sites_warning(trees):
@@ -209,7 +302,7 @@ def _sample(folder: Path, warn: Callable[[str], None]) -> tuple[list[SavedPage],
 
 
 def _batches(pages: Iterator[SavedPage], size: int) -> Iterator[list[SavedPage]]:
-    """The pages in batches of `size`; the last has up to twice as many, so that no page is left almost alone."""
+    """Yield batches of `size` pages; the last one has up to twice as many, so that no batch is very small."""
     batch: list[SavedPage] = []
     for page in pages:
         batch.append(page)
@@ -225,16 +318,16 @@ def _result(
     tree: TagTree,
     cluster: int | None,
     readings: Sequence[Reading],
-    types: Mapping[str, Type],
+    types: Mapping[str, ValueType],
     links: bool,
 ) -> ExtractedPage:
-    """A page by the readings of its regions; its kind is that of the first."""
+    """Build the result of a page from the readings of its regions; its kind is that of the first."""
     return ExtractedPage(
         page=page.name,
         kind=readings[0].kind,
         cluster=cluster if cluster is not None else -1,
         pagelets=tuple(
-            Pagelet(path=reading.pagelet, score=round(reading.score, 2)) for reading in readings if reading.pagelet
+            MatchRegion(path=reading.pagelet, score=round(reading.score, 2)) for reading in readings if reading.pagelet
         ),
         records=tuple(
             record
@@ -246,9 +339,9 @@ def _result(
 
 
 def _records(
-    records: Sequence[Record], types: Mapping[str, Type], links: bool, region: int
+    records: Sequence[Record], types: Mapping[str, ValueType], links: bool, region: int
 ) -> tuple[ExtractedRecord, ...]:
-    """Records with their fields as the page writes them, and the values of those that have one of `types`."""
+    """Convert records, with values for the fields that have one of `types`."""
     return tuple(
         ExtractedRecord(
             text=" ".join([record.text, *record.links]) if links else record.text,

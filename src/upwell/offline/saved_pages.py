@@ -1,4 +1,4 @@
-"""Pages that were saved: HTML files with what `pages.jsonl` says of them, else JSON files, else the responses in WARC files."""
+"""Saved pages: HTML files described by `pages.jsonl`, else JSON files, else responses in WARC files."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -7,52 +7,50 @@ from functools import partial
 from pathlib import Path
 
 from upwell.errors import WrongUsage
-from upwell.page.data import read_page
+from upwell.page.formats import read_page
 from upwell.page.tree import TagTree
-from upwell.store import archive, archived_pages
+from upwell.store import archive
 
 __all__ = ["SavedPage", "pages_at", "sample_evenly", "saved_page"]
 
-OWN_FILES = ("source.json", "summary.json", "datapackage.json")  # what Upwell itself writes beside saved answers
-REPORT = "report.html"  # the same, where it lies beside a summary
+OWN_FILES = ("source.json", "summary.json", "datapackage.json")  # files that Upwell writes next to saved answers
+REPORT = "report.html"  # also written by Upwell if there is a summary next to it
 
 
 @dataclass(frozen=True, kw_only=True)
 class SavedPage:
-    """One saved page; its bytes are read when they are wanted, so that many pages can be listed."""
+    """Saved page; its body is loaded on demand, so that many pages can be listed."""
 
-    name: str  # relative to the folder; of a response in WARC: the file and its place in it
+    name: str  # path relative to the folder; for a WARC response, file name and offset
     load: Callable[[], bytes]
-    url: str = ""  # "" where nobody knows
-    query: str = ""  # the same
+    url: str = ""  # "" if unknown
+    query: str = ""  # "" if unknown
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def tree(self) -> TagTree:
-        """The page as a tree; JSON is read like a page."""
+        """Parse the page; JSON is parsed like a page."""
         return read_page(self.load(), self.url, self.headers)
 
 
 def pages_at(path: Path) -> Iterator[SavedPage]:
-    """The saved pages at a path, a file or a folder, in the order of their names; in WARC in the order in which they came."""
+    """Yield the saved pages at a path, a file or a folder: files by name, WARC responses in file order."""
     if not path.exists():
-        raise WrongUsage(f"{path} is neither a saved page nor a folder of them")
+        raise WrongUsage(f"{path} does not exist; give a saved page or a folder of saved pages")
     files = _page_files(path)
-    if not files and not archive.files(path):
-        raise WrongUsage(
-            f"{path} has no .html files, no .json files and no WARC; this wants saved pages of one source or site"
-        )
-    known = _pages_jsonl(path)
+    if not files and not archive.warc_files(path):
+        raise WrongUsage(f"{path} has no HTML, JSON or WARC files; give saved pages of one source or site")
+    details = _pages_jsonl(path)
     for file in files:
         name = file.relative_to(path).as_posix() if path.is_dir() else file.name
-        about = known.get(name, {})
-        yield SavedPage(name=name, load=file.read_bytes, url=about.get("url") or "", query=about.get("query") or "")
-    for response in () if files else archived_pages.pages(path):
+        entry = details.get(name, {})
+        yield SavedPage(name=name, load=file.read_bytes, url=entry.get("url") or "", query=entry.get("query") or "")
+    for response in () if files else archive.archived_pages(path):
         yield saved_page(response)
 
 
-def saved_page(response: archived_pages.ArchivedPage) -> SavedPage:
-    """A response of an archive as a saved page."""
+def saved_page(response: archive.ArchivedPage) -> SavedPage:
+    """Convert an archived response into a saved page."""
     return SavedPage(
         name=response.page,
         load=partial(bytes, response.body),
@@ -64,7 +62,7 @@ def saved_page(response: archived_pages.ArchivedPage) -> SavedPage:
 
 
 def sample_evenly(pages: Iterable[SavedPage], max_pages: int) -> list[SavedPage]:
-    """At most so many of the pages, evenly spread over them; memory does not grow with their number."""
+    """Return at most `max_pages` pages, evenly spread; memory does not grow with the number of pages."""
     sampled: list[SavedPage] = []
     step = 1
     for number, page in enumerate(pages):
@@ -76,21 +74,21 @@ def sample_evenly(pages: Iterable[SavedPage], max_pages: int) -> list[SavedPage]
 
 
 def _page_files(path: Path) -> list[Path]:
-    """The file itself, unless it is WARC; the HTML files of a folder, else its JSON files."""
+    """Return the file itself unless it is WARC; for a folder, its HTML files, else its JSON files."""
     if path.is_file():
-        return [] if archive.files(path) else [path]
+        return [] if archive.warc_files(path) else [path]
     files = sorted(file for file in path.rglob("*") if file.is_file() and not _is_own(file))
     html = [file for file in files if file.suffix.lower() in (".html", ".htm")]
     return html or [file for file in files if file.suffix.lower() == ".json"]
 
 
 def _is_own(file: Path) -> bool:
-    """Whether Upwell itself has written a file."""
+    """Return True if Upwell wrote the file."""
     return file.name in OWN_FILES or (file.name == REPORT and file.with_name("summary.json").is_file())
 
 
 def _pages_jsonl(folder: Path) -> dict[str, dict[str, str]]:
-    """What `pages.jsonl` says of the pages of a folder, by their names, where there is one."""
+    """Return the entries of `pages.jsonl` by page name; empty if there is no such file."""
     path = folder / "pages.jsonl"
     if not path.is_file():
         return {}

@@ -1,12 +1,12 @@
-"""A page as columns: arrays in document order in which every subtree, and every subtree's text, is a range.
+"""Represent a page as columns: arrays in document order in which every subtree, and every subtree's text, is a range.
 
-    row       an element; row 0 is <html>
-    subtree   the rows i … end[i]
-    spot      where a row stands: the tags and classes from <html> down; one value for all rows that stand alike
-    chunk     a run of visible text; the chunks of a subtree are text_at[i] … text_end[i]
-    gap       what stands before a chunk: nothing (GLUED), white space (SPACED), or the edge of a block (BROKEN)
+row         element; row 0 is <html>
+subtree     rows i … end[i]
+signature   path signature of a row: its tags and classes from <html> down, as one shared value (`page.path_signatures`)
+chunk       run of visible text; the chunks of a subtree are text_at[i] … text_end[i]
+gap         separator before a chunk: nothing (GLUED), white space (SPACED), or the edge of a block (BROKEN)
 
-`page.tree` makes them of a page.
+`page.tree.read` builds a `TagTree`.
 """
 
 import re
@@ -19,39 +19,66 @@ from urllib.parse import urljoin, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from upwell.page.attribute_views import Attributes, Without, having
-from upwell.page.charset import encoded_query, is_unicode
-from upwell.page.compiled import compiled
-from upwell.page.spot_set import SpotSet, spot_set
-from upwell.page.spots import Spot
+from upwell.page.charset import encode_query, is_unicode
+from upwell.page.path_signatures import PathSignature, SignatureSet, signature_set
 
-__all__ = ["Ints", "TagTree", "made_of"]
+__all__ = ["Attributes", "Ints", "MaskedAttributes", "TagTree", "attribute_by_row", "signature_parts"]
+
+Attributes = Mapping[int, Mapping[str, str | None]]  # by row; rows without attributes are left out
+
+
+def attribute_by_row(attributes: Attributes, name: str) -> dict[int, str]:
+    """Return the values of one attribute by row, for the rows that have it ("" if it is empty)."""
+    if (native_method := getattr(attributes, "having", None)) is not None:
+        return native_method(name)  # type: ignore[no-any-return] # native.Attributes or MaskedAttributes
+    return {row: own[name] or "" for row, own in attributes.items() if name in own}
+
+
+class MaskedAttributes(Mapping[int, Mapping[str, str | None]]):
+    """Attributes of a page, except those of some rows; has the methods of `native.Attributes`."""
+
+    def __init__(self, tree: "TagTree", rows: Set[int]) -> None:
+        self._tree, self._all, self._rows = tree, tree.attributes, rows
+
+    def __getitem__(self, row: int) -> Mapping[str, str | None]:
+        if row in self._rows:
+            raise KeyError(row)
+        return self._all[row]
+
+    def __iter__(self) -> Iterator[int]:
+        return (row for row in self._all if row not in self._rows)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def having(self, name: str) -> dict[int, str]:
+        """Return the values of one attribute by row, for the rows that have it."""
+        return {row: value for row, value in self._tree.attribute_by_row(name).items() if row not in self._rows}
+
+    def value(self, row: int, name: str) -> str | None:
+        """Return an attribute of a row: None if it is absent, "" if it is empty."""
+        return None if row in self._rows else self._tree.attr(row, name)
+
 
 Ints = NDArray[np.int32]
-MAX_ADDRESS_CHARS = 8000  # RFC 9110 §4.1: servers and clients should take as many
-OF_ATTRIBUTES = (
-    "_one_attribute",
-    "_known_attributes",
-    "_links",
-    "base",
-    "_origin",
-    "attribute_names",
-)  # what is worked out from them
-BETWEEN = ("", " ", "\n")  # what is written for GLUED, SPACED and BROKEN
-# A path from the root as most links have it: what `urljoin` would put behind the host unchanged.
+MAX_URL_CHARS = 8000  # longest reference that is resolved: the minimum that RFC 9110 §4.1 recommends to support
+# Cached properties that depend on attributes.
+OF_ATTRIBUTES = ("_one_attribute", "_known_attributes", "_links", "base", "_origin", "attribute_names")
+SEPARATORS = ("", " ", "\n")  # written for GLUED, SPACED and BROKEN
+# A path from the root, as in most links: `urljoin` would append it to the host unchanged.
 PLAIN_PATH = re.compile(r"/(?!/)[^\s?#;\x00-\x20]*(?:\?[^\s?#;\x00-\x20]+)?")
 
 
 @dataclass(frozen=True, eq=False)
 class TagTree:
-    """One parsed page; built by `read`, never changed, cheap to pickle."""
+    """Parsed page; built by `page.tree.read`, immutable, cheap to pickle."""
 
     url: str
     charset: str
-    language: str  # primary subtag, lower case; "" where the page does not say
+    language: str  # primary subtag, lower case; "" if the page declares none
     title: str
-    spots: tuple[Spot, ...]  # in order of appearance
-    spot: Ints  # of each row, as its number among them
+    signatures: tuple[PathSignature, ...]  # in order of appearance
+    signature: Ints  # of each row, as an index into `signatures`
     parent: Ints  # -1 for row 0
     end: Ints
     text_at: Ints
@@ -59,184 +86,186 @@ class TagTree:
     chunks: tuple[str, ...]
     chunk_row: Ints
     chunk_gap: NDArray[np.int8]
-    attributes: Attributes  # only for the rows that have any
-    data: Mapping[int, str]  # the text of <script> rows whose type is JSON
-    problems: tuple[str, ...]  # what was odd about the bytes
+    attributes: Attributes
+    data: Mapping[int, str]  # text of <script> rows whose type is JSON
+    problems: tuple[str, ...]  # problems with the bytes
 
     @classmethod
-    def of_columns(cls, columns: Mapping[str, Any], **others: Any) -> "TagTree":
-        """A page of all that it consists of, by name; in a third of the time of the constructor."""
+    def from_columns(cls, columns: Mapping[str, Any], **others: Any) -> "TagTree":
+        """Build a page from its fields by name, in a third of the constructor's time."""
         tree = object.__new__(cls)
         tree.__dict__.update(columns, **others)
         return tree
 
     def __len__(self) -> int:
-        return len(self.spot)
+        return len(self.signature)
 
     def __getstate__(self) -> dict[str, Any]:
-        """A spot as what it is made of: a chain of them may be too long for `pickle`."""
-        return {part.name: getattr(self, part.name) for part in fields(self)} | {"spots": made_of(self.spots)}
+        """Replace signatures by their parts: a chain of parents may be too deep for `pickle`."""
+        return {part.name: getattr(self, part.name) for part in fields(self)} | {
+            "signatures": signature_parts(self.signatures)
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        spots: list[Spot] = []
-        for above, *rest in state["spots"]:
-            spots.append(Spot(spots[above] if above >= 0 else None, *rest))
-        self.__dict__.update(state | {"spots": tuple(spots)})
+        signatures: list[PathSignature] = []
+        for above, *rest in state["signatures"]:
+            signatures.append(PathSignature(signatures[above] if above >= 0 else None, *rest))
+        self.__dict__.update(state | {"signatures": tuple(signatures)})
 
     # -- names and attributes ------------------------------------------------------------------------------------------
 
     @cached_property
-    def spot_of(self) -> list[int]:
-        """The spot of each row, as a list."""
-        return self.spot.tolist()  # type: ignore[no-any-return] # numpy types it as Any
+    def signature_of(self) -> list[int]:
+        """Return `signature` as a list."""
+        return self.signature.tolist()  # type: ignore[no-any-return] # numpy types it as Any
 
     @cached_property
     def end_of(self) -> list[int]:
-        """One past the last row of each subtree, as a list."""
+        """Return `end` as a list."""
         return self.end.tolist()  # type: ignore[no-any-return] # numpy types it as Any
 
-    def by_spot(self, values: Sequence[int], kind: type[np.generic] = np.int32) -> NDArray[Any]:
-        """A column from a value of each spot."""
-        return np.array(values, dtype=kind)[self.spot]
+    def by_signature(self, values: Sequence[int], kind: type[np.generic] = np.int32) -> NDArray[Any]:
+        """Return a column of rows from one value per signature."""
+        return np.array(values, dtype=kind)[self.signature]
 
     @cached_property
-    def spot_set(self) -> SpotSet:
-        """What follows from the spots alone; pages that have the same share it."""
-        return spot_set(self.spots)
+    def signature_set(self) -> SignatureSet:
+        """Return the columns that depend on the signatures alone; pages with the same signatures share them."""
+        return signature_set(self.signatures)
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The tag names of the page, in order of appearance."""
-        return self.spot_set.tags
+        """Return the tag names of the page, in order of appearance."""
+        return self.signature_set.tags
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The classes of the page, in order of appearance; the first is "" (no class)."""
-        return self.spot_set.classes
+        """Return the classes of the page, in order of appearance; the first is "" (no class)."""
+        return self.signature_set.classes
 
     @cached_property
     def tag(self) -> Ints:
-        """The tag of each row, as its number among `tags`."""
-        return self.spot_set.tag[self.spot]
+        """Return the tag of each row, as an index into `tags`."""
+        return self.signature_set.tag[self.signature]
 
     @cached_property
     def cls(self) -> Ints:
-        """The class of each row, as its number among `classes`."""
-        return self.spot_set.cls[self.spot]
+        """Return the class of each row, as an index into `classes`."""
+        return self.signature_set.cls[self.signature]
 
     def name(self, row: int) -> str:
-        """The tag name of a row."""
-        return self.spots[int(self.spot[row])].tag
+        """Return the tag name of a row."""
+        return self.signatures[int(self.signature[row])].tag
 
     def attr(self, row: int, name: str) -> str | None:
-        """An attribute's value: None where it is absent, "" where it is empty."""
+        """Return an attribute of a row: None if it is absent, "" if it is empty."""
         if self._one_attribute is not None:
             return self._one_attribute(row, name)
-        found = self.attributes.get(int(row))
-        if found is None or name not in found:
+        own = self.attributes.get(int(row))
+        if own is None or name not in own:
             return None
-        return found[name] or ""
+        return own[name] or ""
 
     @cached_property
     def _one_attribute(self) -> Callable[[int, str], str | None] | None:
-        """How one attribute is read without the others of its row, where the compiled walk has kept them."""
+        """Return the method that reads one attribute without decoding the others of its row; None for a plain dictionary."""
         return getattr(self.attributes, "value", None)
 
     def without_attributes(self, rows: Set[int]) -> "TagTree":
-        """The same page, on which some rows have no attributes."""
+        """Return the same page with the attributes of some rows removed."""
         other = object.__new__(TagTree)
-        other.__dict__.update(self.__dict__)  # with all that is already known of the page …
-        for name in OF_ATTRIBUTES:  # … but for what is known of its attributes
+        other.__dict__.update(self.__dict__)  # including cached properties …
+        for name in OF_ATTRIBUTES:  # … except those that depend on attributes
             other.__dict__.pop(name, None)
-        other.__dict__["attributes"] = Without(self, rows)
+        other.__dict__["attributes"] = MaskedAttributes(self, rows)
         return other
 
     @cached_property
     def attribute_names(self) -> frozenset[str]:
-        """The names of all attributes of the page."""
+        """Return the names of all attributes of the page."""
         if (names := getattr(self.attributes, "names", None)) is not None:
             return frozenset(names())
-        return frozenset(name for found in self.attributes.values() for name in found)
+        return frozenset(name for own in self.attributes.values() for name in own)
 
-    def having(self, name: str) -> dict[int, str]:
-        """One attribute of all rows that have it, by row: "" where it is empty."""
+    def attribute_by_row(self, name: str) -> dict[int, str]:
+        """Return the values of one attribute by row, for the rows that have it ("" if it is empty)."""
         if name not in self._known_attributes:
-            self._known_attributes[name] = having(self.attributes, name)
+            self._known_attributes[name] = attribute_by_row(self.attributes, name)
         return self._known_attributes[name]
 
     @cached_property
     def _known_attributes(self) -> dict[str, dict[int, str]]:
-        """Those that were asked for."""
+        """Return the cache of `attribute_by_row`."""
         return {}
 
     def values(self, name: str, rows: Ints) -> list[str | None]:
-        """One attribute of each of some rows: None where it is absent, "" where it is empty."""
+        """Return one attribute of each of some rows: None if it is absent, "" if it is empty."""
         if (of_rows := getattr(self.attributes, "of_rows", None)) is not None:
-            return of_rows(name, rows)  # type: ignore[no-any-return] # of page.compiled
-        found = self.having(name)
-        return [found.get(row) for row in rows.tolist()]
+            return of_rows(name, rows)  # type: ignore[no-any-return] # native.Attributes
+        by_row = self.attribute_by_row(name)
+        return [by_row.get(row) for row in rows.tolist()]
 
     def rows(self, *names: str) -> Ints:
-        """All rows with one of these tag names, in document order."""
+        """Return all rows with one of these tag names, in document order."""
         rows = self._known_rows.get(names)
         if rows is None:
-            have = self.spot_set.have_tags(names)
-            rows = np.zeros(0, np.int32) if have is None else have[self.spot].nonzero()[0].astype(np.int32)
+            have = self.signature_set.have_tags(names)
+            rows = np.zeros(0, np.int32) if have is None else have[self.signature].nonzero()[0].astype(np.int32)
             rows.flags.writeable = False
             self._known_rows[names] = rows
         return rows
 
     @cached_property
     def _known_rows(self) -> dict[tuple[str, ...], Ints]:
-        """The rows with some tag names that were asked for."""
+        """Return the cache of `rows`."""
         return {}
 
-    def at_spots(self, numbers: Sequence[int]) -> Ints:
-        """All rows that stand at one of these spots, in document order."""
+    def rows_with_signatures(self, numbers: Sequence[int]) -> Ints:
+        """Return all rows that have one of these signatures, in document order."""
         if len(numbers) < 2:
-            return (self.spot == numbers[0]).nonzero()[0].astype(np.int32) if numbers else np.zeros(0, np.int32)
-        wanted = np.zeros(len(self.spots), dtype=bool)
+            return (self.signature == numbers[0]).nonzero()[0].astype(np.int32) if numbers else np.zeros(0, np.int32)
+        wanted = np.zeros(len(self.signatures), dtype=bool)
         wanted[numbers] = True
-        return wanted[self.spot].nonzero()[0].astype(np.int32)
+        return wanted[self.signature].nonzero()[0].astype(np.int32)
 
     def links(self, row: int = 0) -> Iterator[tuple[int, str]]:
-        """Row and absolute address of every web link inside a subtree, in document order."""
+        """Yield row and absolute URL of every web link inside a subtree, in document order."""
         if not row:
             yield from self._links
             return
         end = int(self.end[row])
-        for link, address in self._links:
+        for link, url in self._links:
             if row <= link < end:
-                yield link, address
+                yield link, url
 
     @cached_property
     def _links(self) -> list[tuple[int, str]]:
-        found = [(link, self.resolve(self.attr(link, "href"))) for link in self.rows("a", "area").tolist()]
-        return [(link, address) for link, address in found if address is not None]
+        links = [(link, self.resolve(self.attr(link, "href"))) for link in self.rows("a", "area").tolist()]
+        return [(link, url) for link, url in links if url is not None]
 
-    def resolve(self, address: str | None) -> str | None:
-        """A reference on this page as an absolute http(s) address (<base> counts), or None where it is not one."""
-        if address is None or len(address) > MAX_ADDRESS_CHARS:
+    def resolve(self, reference: str | None) -> str | None:
+        """Resolve a reference on this page (against <base>); None if it is not an http(s) URL."""
+        if reference is None or len(reference) > MAX_URL_CHARS:
             return None
-        if self._origin and address.isascii() and PLAIN_PATH.fullmatch(address) and "/." not in address:
-            return self._origin + address
+        if self._origin and reference.isascii() and PLAIN_PATH.fullmatch(reference) and "/." not in reference:
+            return self._origin + reference
         try:
-            absolute = urljoin(self.base, re.sub(r"[\t\n\r]", "", address.strip()))
+            absolute = urljoin(self.base, re.sub(r"[\t\n\r]", "", reference.strip()))
             parts = urlsplit(absolute)
         except ValueError:
             return None
         if parts.scheme in ("http", "https") and parts.netloc:
             if not parts.query.isascii() and not is_unicode(self.charset):
-                return parts._replace(query=encoded_query(parts.query, self.charset)).geturl()
+                return parts._replace(query=encode_query(parts.query, self.charset)).geturl()
             return absolute
         return absolute if not self.url and not parts.scheme else None
 
     @cached_property
     def base(self) -> str:
-        """The address that relative references of the page are resolved against."""
+        """Return the URL against which relative references are resolved."""
         for row in self.rows("base"):
             href = self.attr(row, "href")
-            if href and len(href) <= MAX_ADDRESS_CHARS:
+            if href and len(href) <= MAX_URL_CHARS:
                 try:
                     return urljoin(self.url, href.strip())
                 except ValueError:
@@ -245,7 +274,7 @@ class TagTree:
 
     @cached_property
     def _origin(self) -> str:
-        """Scheme and host of the base, which go before a path; "" where it is no web address."""
+        """Return scheme and host of the base URL; "" if it is not an http(s) URL."""
         try:
             parts = urlsplit(self.base)
         except ValueError:
@@ -256,145 +285,132 @@ class TagTree:
 
     @cached_property
     def depth(self) -> Ints:
-        """How many rows are above each row."""
-        return self.spot_set.depth[self.spot]
+        """Return the number of ancestors of each row."""
+        return self.signature_set.depth[self.signature]
 
     @cached_property
     def nodes(self) -> Ints:
-        """Number of rows in each subtree."""
+        """Return the number of rows in each subtree."""
         return np.subtract(self.end, np.arange(len(self)), dtype=np.int32)
 
     @cached_property
     def fanout(self) -> Ints:
-        """Number of children of each row."""
+        """Return the number of children of each row."""
         return np.bincount(self.parent[1:], minlength=len(self)).astype(np.int32)
 
     @cached_property
-    def _kin(self) -> NDArray[np.int64]:
-        """Parent and tag of each row, as one number."""
-        return self.parent.astype(np.int64) * len(self.tags) + self.tag
-
-    @cached_property
     def nth(self) -> Ints:
-        """The place of each row among its siblings of the same tag, from 1."""
-        alike = self._kin
-        order = np.argsort(alike, kind="stable")
+        """Return the position of each row among its siblings of the same tag, from 1."""
+        parent_and_tag = self.parent.astype(np.int64) * len(self.tags) + self.tag
+        order = np.argsort(parent_and_tag, kind="stable")
         first = np.ones(len(self), dtype=bool)
-        first[1:] = np.diff(alike[order]) != 0
+        first[1:] = np.diff(parent_and_tag[order]) != 0
         starts = np.flatnonzero(first)
         counted = np.arange(len(self)) - np.repeat(starts, np.diff(np.append(starts, len(self))))
-        place = np.empty(len(self), dtype=np.int32)
-        place[order] = counted + 1
-        return place
+        position = np.empty(len(self), dtype=np.int32)
+        position[order] = counted + 1
+        return position
 
     def children(self, row: int) -> list[int]:
-        """The rows right below a row, in document order."""
+        """Return the children of a row, in document order."""
         row = int(row)
         ends = self.end_of
-        found, child, end = [], row + 1, ends[row]
+        children, child, end = [], row + 1, ends[row]
         while child < end:
-            found.append(child)
+            children.append(child)
             child = ends[child]
-        return found
+        return children
 
     def steps_below(self, row: int) -> dict[int, str]:
-        """The rows right below a row, each with the step that leads to it: `li[3]`."""
-        if compiled is not None:
-            return compiled.steps_below(row, self.end, self.spot, self.spots)
-        return self.plain_steps_below(row)
-
-    def plain_steps_below(self, row: int) -> dict[int, str]:
-        """The same without the compiled parts."""
-        often: dict[str, int] = {}
-        found = {}
-        spots, spot_of = self.spots, self.spot_of
+        """Return the children of a row, each with its path step: `li[3]`."""
+        counts: dict[str, int] = {}
+        steps = {}
+        signatures, signature_of = self.signatures, self.signature_of
         for child in self.children(row):
-            name = spots[spot_of[child]].tag
-            often[name] = often.get(name, 0) + 1
-            found[child] = f"{name}[{often[name]}]"
-        return found
+            name = signatures[signature_of[child]].tag
+            counts[name] = counts.get(name, 0) + 1
+            steps[child] = f"{name}[{counts[name]}]"
+        return steps
 
     def ancestors(self, row: int) -> Iterator[int]:
-        """The rows above a row, nearest first."""
+        """Yield the ancestors of a row, nearest first."""
         above = int(self.parent[row])
         while above >= 0:
             yield above
             above = int(self.parent[above])
 
     def path(self, row: int) -> str:
-        """Where a row stands: `/html[1]/body[1]/div[2]`; `row_at` is the way back."""
-        steps, spots, spot_of, ends = [], self.spots, self.spot_of, self.end_of
+        """Return the path of a row, as `/html[1]/body[1]/div[2]`; `row_at` is the inverse."""
+        steps, signatures, signature_of, ends = [], self.signatures, self.signature_of, self.end_of
         for i in (int(row), *self.ancestors(row)):
-            name, place = spots[spot_of[i]].tag, 1
-            beside = int(self.parent[i]) + 1
-            while beside < i:
-                place += spots[spot_of[beside]].tag == name
-                beside = ends[beside]
-            steps.append(f"{name}[{place}]")
+            name, position = signatures[signature_of[i]].tag, 1
+            sibling = int(self.parent[i]) + 1
+            while sibling < i:
+                position += signatures[signature_of[sibling]].tag == name
+                sibling = ends[sibling]
+            steps.append(f"{name}[{position}]")
         return "/" + "/".join(reversed(steps))
 
     def row_at(self, path: str) -> int | None:
-        """The row at a path (`[1]` may be left out), or None where the page has no such row."""
+        """Return the row at a path (`[1]` may be omitted); None if the page has no such row."""
         steps = [re.fullmatch(r"([^\[\]]+)(?:\[(\d+)\])?", step) for step in path.strip("/").split("/")]
-        above, row = [0], None
+        candidates, row = [0], None
         for step in steps:
             if step is None:
                 return None
-            name, place = step[1], int(step[2] or 1)
-            row = next((i for i in above if self.nth[i] == place and self.name(i) == name), None)
+            name, position = step[1], int(step[2] or 1)
+            row = next((i for i in candidates if self.nth[i] == position and self.name(i) == name), None)
             if row is None:
                 return None
-            above = self.children(row)
+            candidates = self.children(row)
         return row
 
     # -- text ----------------------------------------------------------------------------------------------------------
 
     def text(self, row: int = 0) -> str:
-        """The visible text of a subtree in document order; blocks are on lines of their own."""
+        """Return the visible text of a subtree in document order, one line per block."""
         return self.text_of(int(self.text_at[row]), int(self.text_end[row]))
 
     def text_of(self, first: int, last: int) -> str:
-        """The text of a range of chunks."""
+        """Return the text of a range of chunks."""
         if last - first < 2:
             return self.chunks[first] if first < last else ""
-        plain = compiled is None
-        return self.plain_text_of(first, last) if plain else compiled.text(self.chunks, self.chunk_gap, first, last)
-
-    def plain_text_of(self, first: int, last: int) -> str:
-        """The same without the compiled parts."""
         gaps = self.chunk_gap[first + 1 : last].tolist()
-        rest = [BETWEEN[gap] + text for gap, text in zip(gaps, self.chunks[first + 1 : last], strict=True)]
+        rest = [SEPARATORS[gap] + text for gap, text in zip(gaps, self.chunks[first + 1 : last], strict=True)]
         return self.chunks[first] + "".join(rest)
 
     @cached_property
     def chars(self) -> Ints:
-        """Characters of visible text in each subtree (Wisdom's TLEN)."""
+        """Return the number of characters of visible text in each subtree (Wisdom's TLEN)."""
         return self.sum_chunks(np.fromiter(map(len, self.chunks), np.int64, len(self.chunks))).astype(np.int32)
 
     def chars_of(self, row: int) -> int:
-        """The same of one row alone."""
+        """Return the number of characters of visible text in one subtree."""
         return sum(map(len, self.chunks[self.text_at[row] : self.text_end[row]]))
 
-    # -- aggregates: each is a difference of two prefix sums -----------------------------------------------------------
+    # -- sums over subtrees: each is a difference of two prefix sums ---------------------------------------------------
 
     def sum_rows(self, values: NDArray[Any]) -> NDArray[Any]:
-        """For each row, the sum of a value of rows over its subtree."""
-        sums = _prefix(values)
+        """Return, for each row, the sum over its subtree of one value per row."""
+        sums = _prefix_sums(values)
         return np.asarray(sums[self.end] - sums[:-1])
 
     def sum_chunks(self, values: NDArray[Any]) -> NDArray[Any]:
-        """For each row, the sum of a value of chunks over its subtree's text."""
-        sums = _prefix(values)
+        """Return, for each row, the sum over its subtree's text of one value per chunk."""
+        sums = _prefix_sums(values)
         return np.asarray(sums[self.text_end] - sums[self.text_at])
 
 
-def made_of(spots: Sequence[Spot]) -> list[tuple[Any, ...]]:
-    """What each spot is made of, with the spot above it as its number."""
-    number = {at: i for i, at in enumerate(spots)}
-    return [(number[at.above] if at.above else -1, at.tag, at.cls, at.column, at.prop, at.hidden) for at in spots]
+def signature_parts(signatures: Sequence[PathSignature]) -> list[tuple[Any, ...]]:
+    """Return the constructor arguments of each signature, with its parent as an index."""
+    number = {signature: i for i, signature in enumerate(signatures)}
+    return [
+        (number[each.above] if each.above else -1, each.tag, each.cls, each.column, each.prop, each.hidden)
+        for each in signatures
+    ]
 
 
-def _prefix(values: NDArray[Any]) -> NDArray[Any]:
+def _prefix_sums(values: NDArray[Any]) -> NDArray[Any]:
     sums = np.zeros(len(values) + 1, dtype=np.result_type(values.dtype, np.int64))
     np.cumsum(values, out=sums[1:])
     return sums

@@ -1,1 +1,1 @@
-"""The source model: what was learned about one source, and how its later answers are read."""
+"""The source model: learn it (`learn`), apply it to an answer (`apply`), page on (`paging`), notice changes (`drift`), save and load (`model`)."""

@@ -1,4 +1,4 @@
-"""Reading an answer with the source model: its kind, its records with their fields and keys."""
+"""Read an answer with the source model: its kind, and its records with fields and keys."""
 
 import hashlib
 import re
@@ -10,51 +10,49 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from upwell.answers import empty
-from upwell.answers.argument_names import PAGE, PAGE_SIZE, plain
-from upwell.extract import pagelets
-from upwell.extract.cut_candidates import Cut
-from upwell.extract.cut_rules import SWITCH_MARGIN, apply_rule
-from upwell.extract.fields import RecordReader, fields_of_subtree, split_trailing_dates
-from upwell.extract.groups import GROUP, groups_of
-from upwell.extract.leaves import Leaves, leaves_of
-from upwell.extract.records_beside import with_records_beside
-from upwell.model import Kind, Record
+from upwell.answers import kind as empty
+from upwell.lexicon.argument_names import PAGE, PAGE_SIZE, undecorated
 from upwell.page.tree import TagTree
-from upwell.page.url_arguments import parse_arguments, without_arguments
+from upwell.records import evidence as pagelets
+from upwell.records.cut_rules import GROUP_FIELD, SWITCH_MARGIN, add_sibling_records, apply_rule, read_groups
+from upwell.records.cuts import Cut, candidate_cuts
+from upwell.records.fields import RecordReader, fields_of_subtree, split_trailing_dates
+from upwell.records.leaves import Leaves, split_leaves
 from upwell.source.model import SourceModel
+from upwell.types import Kind, Record
+from upwell.urls.arguments import parse_arguments, without_arguments
 
-__all__ = ["Checks", "Reading", "apply", "check", "find_cut"]
+__all__ = ["CutEvidence", "Reading", "ReadingChecks", "apply", "check", "compare_cuts", "find_cut"]
 
-RECORD_ID = re.compile(r"\d{4}")  # an id with a shorter number counts places on the page
+RECORD_ID = re.compile(r"\d{4}")  # a shorter number in an id attribute only counts elements on the page
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """One answer as the model reads it."""
+    """An answer as the model reads it."""
 
     kind: Kind
     records: tuple[Record, ...] = ()
     pagelet: str | None = None
-    score: float = 0.0  # share of the page's text that the records hold
+    score: float = 0.0  # share of the page's text inside records
 
 
-class Checks(TypedDict):
-    """What speaks for or against a reading; None where the page or the caller does not say."""
+class ReadingChecks(TypedDict):
+    """Consistency checks of a reading; None where the page or the caller gives nothing to compare with."""
 
-    count: bool | None  # whether the page says that it shows as many records as were found
-    query: float | None  # share of the records that have a word of the query
+    count: bool | None  # the page states the number of records that were read
+    query: float | None  # share of the records that contain a word of the query
 
 
 def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str = "", query: str = "") -> Reading:
-    """Reads one answer.
+    """Read one answer.
 
-    `asked_at` is the path of the search interface: a page at another path is a record's own page, not an answer with a list.
-    `query` is what was asked, if that is known: an answer without records may repeat it.
+    `asked_at` is the path of the search interface: a page at another path is a record page, not a list of matches.
+    `query` is the query, if known: an answer without records may repeat it.
     """
     if status >= 400 or not tree.chunks:
         return Reading(kind="error")
-    leaves = leaves_of(tree)
+    leaves = split_leaves(tree)
     cut = find_cut(model, leaves)
     is_answer = not asked_at or urlsplit(tree.url).path == asked_at
     if cut is None and is_answer and query:
@@ -64,7 +62,7 @@ def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str
         container_paths = {row: tree.path(row) for row in dict.fromkeys(cut.container.tolist())}
         records = _records(model, leaves, cut, container_paths)
         return Reading(kind="multi", records=records, pagelet=container_paths[int(cut.container[0])], score=share)
-    if empty.judge(model.empty, tree, query, records=0).kind in ("error", "blocked", "missing"):
+    if empty.judge_answer(model.empty, tree, query, records=0).kind in ("error", "blocked", "missing"):
         return Reading(kind="error")
     if not is_answer:
         frame = frozenset(model.frame)
@@ -78,9 +76,9 @@ def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str
 
 
 def find_cut(model: SourceModel, leaves: Leaves) -> Cut | None:
-    """The cut of an answer by the first rule that fits, or by a later one whose cut scores clearly higher."""
+    """Return the cut of an answer by the first matching rule, or by a later rule whose cut scores clearly higher."""
     cut = _fitting_cut(model, leaves)
-    return with_records_beside(leaves, cut) if cut is not None else None
+    return add_sibling_records(leaves, cut) if cut is not None else None
 
 
 def _fitting_cut(model: SourceModel, leaves: Leaves) -> Cut | None:
@@ -90,14 +88,49 @@ def _fitting_cut(model: SourceModel, leaves: Leaves) -> Cut | None:
     evidence = pagelets.Evidence(leaves, frozenset(model.frame) if model.frame else None)
     best: tuple[float, Cut] | None = None
     for cuts in fitting:
-        score, i = max((pagelets.score(evidence, cut), i) for i, cut in enumerate(cuts))
+        score, i = max((pagelets.score_cut(evidence, cut), i) for i, cut in enumerate(cuts))
         if best is None or score > best[0] + SWITCH_MARGIN:
             best = score, cuts[i]
     return best[1] if best else None
 
 
+@dataclass(frozen=True, kw_only=True)
+class CutEvidence:
+    """A way to cut an answer into records, and the evidence for it."""
+
+    cut: Cut
+    rule: int | None  # number of the model's rule that leads to it, from 0; None: no rule does
+    score: float
+    features: Mapping[str, float]
+
+
+def compare_cuts(model: SourceModel, leaves: Leaves, most: int = 3) -> list[CutEvidence]:
+    """Return the cut that the model chooses for an answer, then up to `most` other cuts of the page, best score first.
+
+    The other cuts may come from other rules, or from no rule; the model was learned from several answers, so a single one of them may have
+    a cut with a higher score. Return an empty list if no rule matches the answer.
+    """
+    chosen = _fitting_cut(model, leaves)
+    if chosen is None:
+        return []
+    evidence = pagelets.Evidence(leaves, frozenset(model.frame) if model.frame else None)
+    by_rule = [(number, cut) for number, rule in enumerate(model.rules) for cut in apply_rule(leaves, rule)]
+
+    def of(cut: Cut) -> CutEvidence:
+        rule = next((number for number, other in by_rule if other.has_same_records(cut)), None)
+        features = pagelets.cut_features(evidence, cut)
+        return CutEvidence(cut=cut, rule=rule, score=pagelets.score(features), features=features)
+
+    distinct: list[Cut] = []
+    for cut in (*(cut for _, cut in by_rule), *candidate_cuts(leaves)):
+        if not any(cut.has_same_records(other) for other in (chosen, *distinct)):
+            distinct.append(cut)
+    others = sorted(map(of, distinct), key=lambda other: -other.score)
+    return [of(chosen), *others[:most]]
+
+
 def _cut_of_links(leaves: Leaves, links: Sequence[int]) -> Cut | None:
-    """The cut in which each of these links is a record, where no rule fits."""
+    """Return the cut in which each of these links is a record, for answers that no rule matches."""
     rows = [row for row in links if leaves.row_start[row] < leaves.row_end[row]]
     if not rows:
         return None
@@ -109,8 +142,8 @@ def _cut_of_links(leaves: Leaves, links: Sequence[int]) -> Cut | None:
     return Cut(starts, ends, 0, unit, container, unit_row, leaves.row_end[container].astype(np.int32))
 
 
-def check(reading: Reading, tree: TagTree, query: str = "") -> Checks:
-    """Compares a reading with what the page says of itself, and with the query."""
+def check(reading: Reading, tree: TagTree, query: str = "") -> ReadingChecks:
+    """Compare a reading with the number of records that the page states, and with the query."""
     texts = [record.text.lower() for record in reading.records]
     words = pagelets.query_words(query)
     with_query = [any(word in text for word in words) for text in texts]
@@ -122,40 +155,40 @@ def check(reading: Reading, tree: TagTree, query: str = "") -> Checks:
 
 
 def _chars_in(leaves: Leaves, cut: Cut) -> int:
-    """Characters of all records."""
+    """Return the number of characters in all records."""
     starts, ends = cut.starts.tolist(), cut.ends.tolist()
-    if starts[1:] == ends[:-1]:  # they follow each other, as most do
+    if starts[1:] == ends[:-1]:  # usual case: adjacent records, one slice is enough
         starts, ends = starts[:1], ends[-1:]
     return sum(sum(map(len, leaves.texts[first:last])) for first, last in zip(starts, ends, strict=True))
 
 
 def _records(model: SourceModel, leaves: Leaves, cut: Cut, container_paths: Mapping[int, str]) -> tuple[Record, ...]:
-    """The records of an answer with their fields, addresses and keys."""
+    """Build the records of an answer: fields, URLs and keys."""
     tree, columns = leaves.tree, model.columns
-    cut, groups = groups_of(leaves, cut, int(columns.heading or "0", 16))
-    reader = RecordReader(leaves, cut, columns.marks, columns.places)
+    cut, groups = read_groups(leaves, cut, int(columns.heading or "0", 16))
+    reader = RecordReader(leaves, cut, columns.marks)
     own_path = urlsplit(tree.url).path
-    read = []
-    for one, group, container in zip(columns.records(reader), groups, cut.container.tolist(), strict=True):
+    pieces = []
+    for piece, group, container in zip(columns.records(reader), groups, cut.container.tolist(), strict=True):
         if group:
-            one.fields.setdefault(GROUP, group)
-        if columns.pictures and (image := reader.image(one.at)):
-            one.fields.setdefault("image", image)
-        address = reader.absolute(one.own if one.own is not None else reader.first_target(one.at))
+            piece.fields.setdefault(GROUP_FIELD, group)
+        if columns.pictures and (image := reader.image(piece.at)):
+            piece.fields.setdefault("image", image)
+        address = reader.absolute(piece.own if piece.own is not None else reader.first_target(piece.at))
         if address is None and model.has_addresses:
             continue
         if address and "?" in address:
             if own_path in address and _turns_pages(address, tree.url):
                 continue
             address = without_arguments(address, model.volatile)
-        read.append((one, address, container))
-    # two blocks may have the same records
-    addresses = [(container, address) for _, address, container in read if address]
-    are_keys = len(set(addresses)) > len(addresses) / 2  # else it is the same link in all records
+        pieces.append((piece, address, container))
+    # counted per block: two blocks may list the same records
+    addresses = [(container, address) for _, address, container in pieces if address]
+    are_keys = len(set(addresses)) > len(addresses) / 2  # otherwise all records share one link
     numbers = {name for name, kind in columns.types.items() if kind in ("integer", "decimal")}
     steps = {container: tree.steps_below(container) for container in container_paths}
     records = []
-    for (at, fields, links, _, text), address, container in read:
+    for (at, fields, links, _, text), address, container in pieces:
         path, row = container_paths[container], at.row
         if (step := steps[container].get(row)) is not None:
             path = f"{path}/{step}"
@@ -166,7 +199,7 @@ def _records(model: SourceModel, leaves: Leaves, cut: Cut, container_paths: Mapp
 
 
 def _turns_pages(address: str, page: str) -> bool:
-    """Whether an address leads to another page of the same answer: the same path and arguments, but for the page or its size.
+    """Return True if an address differs from the page's own only in arguments for the page number or page size.
 
     >>> _turns_pages("http://x/s?q=a&page=2", "http://x/s?q=a"), _turns_pages("http://x/s?id=2", "http://x/s?q=a")
     (True, False)
@@ -176,22 +209,24 @@ def _turns_pages(address: str, page: str) -> bool:
     if here.path != there.path or not there.query:
         return False
     asked, arguments = dict(parse_arguments(here.query)), parse_arguments(there.query)
-    of_pages = {name for name, _ in arguments if PAGE.fullmatch(plain(name)) or PAGE_SIZE.fullmatch(plain(name))}
+    of_pages = {
+        name for name, _ in arguments if PAGE.fullmatch(undecorated(name)) or PAGE_SIZE.fullmatch(undecorated(name))
+    }
     return bool(of_pages) and all(name in of_pages or asked.get(name, "") == value for name, value in arguments)
 
 
 def _key(tree: TagTree, row: int, fields: Mapping[str, str], text: str, numbers: Collection[str]) -> str:
-    """The key of a record without an address of its own: an id, else a hash of its fields.
+    """Return the key of a record without a URL: an id attribute, else a hash of its fields.
 
-    Columns of numbers do not count: they may be ranks and scores, which change with the query.
+    Numeric columns are left out: they may be ranks and scores, which change with the query.
     """
     for name in ("id", "data-id"):
         if (value := tree.attr(row, name)) and RECORD_ID.search(value):
             return value
-    stable = " ".join(value for name, value in fields.items() if name not in numbers and name != GROUP) or text
+    stable = " ".join(value for name, value in fields.items() if name not in numbers and name != GROUP_FIELD) or text
     return hashlib.sha1(stable.encode(), usedforsecurity=False).hexdigest()
 
 
 def _own_chars(tree: TagTree, frame: frozenset[str]) -> NDArray[np.float64]:
-    """The characters of each chunk, 0 for a text that most answers have."""
+    """Return the number of characters of each chunk; 0 for texts of the frame."""
     return np.array([0.0 if text in frame else float(len(text)) for text in tree.chunks])

@@ -1,29 +1,28 @@
-"""Whether a source still looks as it was learned: noticed while answers are read, so that it can be learned again."""
+"""Detect that a source no longer looks as it did when its model was learned."""
 
 from collections import deque
 from dataclasses import InitVar, dataclass, field
 
-from upwell.extract.columns import OTHER
-from upwell.model import Kind
 from upwell.page.tree import TagTree
+from upwell.records.record_columns import OTHER_COLUMN
 from upwell.source.apply import Reading, check
 from upwell.source.model import SourceModel
+from upwell.types import Kind
 
 __all__ = ["DriftWatch"]
 
-WINDOW = 50  # answers that are looked back on
-# From this many answers on, a source that fits badly has changed rather than been asked for what it does not have.
-MIN_ANSWERS = 5
-RECORDS_PER_ANSWER = 10  # records that are looked back on, and waited for, for each answer
-MAX_UNKNOWN_SHARE = 0.5  # share of the records with text in no known column from which on their template has changed
-DRIFT_FACTOR = 0.5  # a share that fell below this part of what it was at learning has drifted
+WINDOW = 50  # answers kept for the comparison
+MIN_ANSWERS = 5  # answers needed before a low share with records counts as drift and not as unlucky queries
+RECORDS_PER_ANSWER = 10  # records kept, and required, per answer kept or required
+MAX_UNKNOWN_SHARE = 0.5  # share of records with text outside all known columns above which the page layout has changed
+DRIFT_FACTOR = 0.5  # a share below this fraction of its value at learning time counts as drift
 
 
 @dataclass
 class DriftWatch:
-    """The last answers of a source beside what was learned of it.
+    """Compare the last answers of a source with its model.
 
-    It judges when it has seen `min_answers` (at least 5), and looks back on the last `window` answers.
+    A judgement needs `min_answers` answers (at least 5) and uses the last `window`.
 
     >>> watch = DriftWatch(SourceModel(fits=0.8))
     >>> for _ in range(5):
@@ -39,36 +38,36 @@ class DriftWatch:
     window: InitVar[int] = WINDOW
     min_answers: int = MIN_ANSWERS
     _kinds: deque[Kind] = field(init=False)
-    _counts_agree: deque[bool] = field(init=False)  # of the answers that say how many records they show
-    _has_unknown: deque[bool] = field(init=False)  # of the records: whether they have text in no known column
+    _counts_agree: deque[bool] = field(init=False)  # for answers that state how many records they show
+    _has_unknown: deque[bool] = field(init=False)  # per record: it has text outside all known columns
 
     def __post_init__(self, window: int) -> None:
         self._kinds, self._counts_agree = deque(maxlen=window), deque(maxlen=window)
         self._has_unknown = deque(maxlen=RECORDS_PER_ANSWER * window)
 
     def note(self, reading: Reading, tree: TagTree | None = None) -> None:
-        """Takes in one answer as it was read; with its page, the page's own count is compared too."""
+        """Add an answer; with its page, the number of records that the page states is compared too."""
         self._kinds.append(reading.kind)
         if reading.kind == "multi":
-            self._has_unknown.extend(OTHER in record.fields for record in reading.records)
+            self._has_unknown.extend(OTHER_COLUMN in record.fields for record in reading.records)
             if tree is not None and (agrees := check(reading, tree)["count"]) is not None:
                 self._counts_agree.append(bool(agrees))
 
     def reset(self, model: SourceModel | None = None) -> None:
-        """Forgets the answers, as after the source was learned again; `model` is what was learned."""
+        """Forget all answers, for example after learning the source again; `model` replaces the model."""
         self.model = model or self.model
         for answers in (self._kinds, self._counts_agree, self._has_unknown):
             answers.clear()
 
     @property
     def fits_too_few(self) -> bool:
-        """Whether so few of the answers have records that the source should be learned again."""
+        """Return True if too few answers have records, so that the source should be learned again."""
         share = self._kinds.count("multi") / max(1, len(self._kinds))
         return len(self._kinds) >= max(MIN_ANSWERS, self.min_answers) and share < DRIFT_FACTOR * self.model.fits
 
     @property
     def reason(self) -> str:
-        """Why the source should be learned again: too few answers fit, counts disagree, or texts in no known column; "" where it should not."""
+        """Return why the source should be learned again: few answers fit, counts disagree, or unknown columns; "" if it need not be."""
         model, kinds, agree, unknown = self.model, self._kinds, self._counts_agree, self._has_unknown
         if self.fits_too_few:
             return (

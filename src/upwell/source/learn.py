@@ -1,7 +1,7 @@
-"""Learning the source model from the answers to the probe queries: the frame, the cut rules, the columns (Thor §IV).
+"""Learn the source model from the answers to probe queries: frame, cut rules and columns (Thor §IV).
 
-frame        the texts that most answers have: menus, headings, footers
-background   answers to nonsense words, which show what an answer without records has
+frame        texts that most answers contain: menus, headings, footers
+background   answers to nonsense words, which show what an answer without records contains
 """
 
 from collections import Counter, defaultdict
@@ -11,48 +11,50 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from upwell.answers.empty import learn_empty
-from upwell.answers.record_arguments import not_identifying
+from upwell.answers.answer import Answer
+from upwell.answers.argument_roles import non_identifying_arguments
+from upwell.answers.kind import learn_empty
 from upwell.answers.totals import read_totals
-from upwell.extract import columns, pagelets
-from upwell.extract.cut_candidates import Cut, candidates, leaves_in
-from upwell.extract.cut_rules import ScoredCut, ScoredPage, learn_rules
-from upwell.extract.cuts_by_links import cuts_by_links
-from upwell.extract.facet_cuts import without_facets
-from upwell.extract.fields import RecordReader
-from upwell.extract.groups import groups_of, learn_heading
-from upwell.extract.leaves import Hashes, Leaves, leaves_of
-from upwell.model import Record
 from upwell.page.tree import TagTree
+from upwell.records import evidence as pagelets
+from upwell.records import record_columns as columns
+from upwell.records.cut_rules import ScoredCut, ScoredPage, learn_group_heading, learn_rules, read_groups
+from upwell.records.cuts import Cut, candidate_cuts, cuts_by_links, exclude_facet_cuts, leaves_in_ranges
+from upwell.records.fields import RecordReader
+from upwell.records.leaves import Hashes, Leaves, split_leaves
 from upwell.source.apply import apply, check, find_cut
 from upwell.source.model import SourceModel
+from upwell.types import Record
 
 __all__ = ["FRAME_SHARE", "RecordExample", "distinct_answers", "learn_source"]
 
-# A text on more than this share of all answers (and on two at least) is part of the frame, not of a record.
-FRAME_SHARE = 0.4  # swept: 0.25, 0.4, 0.6, no difference; records that answer several probes must stay below
-# A text on more than this share of them is there whatever is asked: a list of such texts is never an answer.
-STATIC_SHARE = (
-    0.8  # swept: 0.6, 0.8, 0.95; 0.6 loses 3.5 points on serp150: two answers of three may have the same records
-)
-# Pages that must have a text at a place before it can be called static there; not swept: two answers may well have the same records.
+# share of the answers (and at least two) with a text from which on the text belongs to the frame, not to a record;
+# swept: 0.25, 0.4, 0.6 equal. Records that match several probes must stay below.
+FRAME_SHARE = 0.4
+# share of the answers with a text from which on it does not depend on the query, so that a list of such texts is no
+# answer; swept: 0.6, 0.8, 0.95; 0.6 loses 3.5 points on serp150, where two of three answers may have the same records
+STATIC_SHARE = 0.8
+# pages with text at a position before a text can be static there; not swept: two answers may have the same records
 MIN_PAGES_WITH_PLACE = 3
-# Answers that are searched for repeated structure: those with the most text outside the frame.
-MAX_SAMPLE = 10  # swept: 5, 10, 20, no difference
-# Records must have this share of text that changes from answer to answer, at places that answers to nonsense do not have.
-MIN_CHANGING_SHARE = 0.2  # swept: 0.05, 0.1, 0.2, 0.4; 0.4 loses half a point on serp150
-MIN_KNOWN_CHARS = 20  # of a record's text by which it is known again in another answer; not swept
-MIN_CHANGED_RECORDS = 2  # known again with another address, before addresses are said not to last; not swept
-MIN_RECORDS = 20  # before the share of them that have an address says anything; not swept
-MIN_ADDRESS_SHARE = 0.95  # of the records, above which those without an address are pieces of the frame; not swept
-MAX_EMPTY_ANSWERS = 20  # answers without records, and as many with, that tell what an empty answer says
-SAME_ANSWER_SHARE = 0.6  # two answers that have this share of their texts in common are the same answer; not swept
-MIN_TEXTS_TO_COMPARE = 3  # an answer with no more texts than this is not compared; not swept
+# answers searched for repeated structure, those with the most text outside the frame; swept: 5, 10, 20 equal
+MAX_SAMPLE = 10
+# minimum share of a record's text that differs between answers, and that stands where nonsense answers have no text;
+# swept: 0.05, 0.1, 0.2, 0.4; 0.4 loses half a point on serp150
+MIN_CHANGING_SHARE = 0.2
+MIN_KNOWN_CHARS = 20  # characters of a record's text needed to recognise it in another answer; not swept
+MIN_CHANGED_RECORDS = 2  # records seen under two URLs before URLs are no longer used as keys; not swept
+MIN_RECORDS = 20  # records needed before the share of them with a URL is used; not swept
+MIN_ADDRESS_SHARE = 0.95  # share of records with a URL above which pieces without one belong to the frame; not swept
+MAX_EMPTY_ANSWERS = (
+    20  # safety limit: answers without records, and with records, that the model of empty answers is learned from
+)
+SAME_ANSWER_SHARE = 0.6  # share of common texts from which on two answers count as the same; not swept
+MIN_TEXTS_TO_COMPARE = 3  # answers with no more texts than this are never merged; not swept
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordExample:
-    """What a person says is one record: the leaves `first` … `last` of an answer."""
+    """A record marked by a person: the leaves `first` to `last` of answer number `answer`."""
 
     answer: int
     first: int
@@ -60,82 +62,91 @@ class RecordExample:
 
 
 def learn_source(
-    answers: Sequence[TagTree],
-    background: Sequence[TagTree] = (),
+    answers: Sequence[Answer | TagTree],
+    background: Sequence[Answer | TagTree] = (),
     *,
-    queries: Sequence[str] = (),
-    background_queries: Sequence[str] = (),
     is_record_address: Callable[[str], bool] | None = None,
     example: RecordExample | None = None,
 ) -> SourceModel:
-    """Learns from answers to real words, and from answers to nonsense (`background`), each with its query where that is known.
+    """Learn the source model from answers to real words and from answers to nonsense words (`background`).
 
-    With `is_record_address` only cuts count that have the address of one record in nearly every piece; with an `example` only those in
-    which it is a record.
+    A page alone stands for an answer whose query is unknown. With `is_record_address`, only cuts in which nearly every piece
+    links to exactly one record are considered; with an `example`, only cuts that contain it as a record.
 
-    Thor §IV; departs from it: the rules are those that the evidence of all answers together speaks for.
+    Thor §IV, except that the rules are chosen by the evidence of all answers together.
     """
-    has_several = len(answers) + len(background) > 1
-    frame, static = _repeated_texts(answers, background)
-    own_chars = [sum(len(text) for text in tree.chunks if text not in frame) for tree in answers]
-    sample = sorted(range(len(answers)), key=lambda i: -own_chars[i])[:MAX_SAMPLE]
+    probed = [_as_answer(answer) for answer in answers]
+    nonsense_answers = [_as_answer(answer) for answer in background]
+    trees, empty_trees = [answer.page for answer in probed], [answer.page for answer in nonsense_answers]
+    has_several = len(trees) + len(empty_trees) > 1
+    frame, static = _repeated_texts(trees, empty_trees)
+    own_chars = [sum(len(text) for text in tree.chunks if text not in frame) for tree in trees]
+    sample = sorted(range(len(trees)), key=lambda i: -own_chars[i])[:MAX_SAMPLE]
     if example is not None:
         sample = [example.answer, *(i for i in sample if i != example.answer)]
-    query_of = dict(enumerate(queries))
-    pages, empty_pages = [leaves_of(answers[i]) for i in sample], [leaves_of(tree) for tree in background]
+    pages, empty_pages = [split_leaves(trees[i]) for i in sample], [split_leaves(tree) for tree in empty_trees]
     empty_places = _places(empty_pages)
     static_at = _static_at_places([*pages, *empty_pages])
     scored: list[ScoredPage] = []
     for i, page in zip(sample, pages, strict=True):
-        evidence = pagelets.Evidence(page, frame if has_several else None, query_of.get(i, ""))
+        evidence = pagelets.Evidence(page, frame if has_several else None, probed[i].query)
         if example is not None:
             cuts = _cuts_with(example, page) if i == example.answer else _cuts_by(scored[0], page)
         elif is_record_address:
             cuts = cuts_by_links(page, is_record_address)
         else:
             cuts = _possible_cuts(page, static, static_at, empty_places, has_several)
-        scored.append(ScoredPage(page, [ScoredCut(cut, pagelets.score(evidence, cut)) for cut in cuts]))
-    asked_at = Counter(urlsplit(tree.url).path for tree in answers).most_common(1)[0][0] if answers else ""
+        scored.append(ScoredPage(page, [ScoredCut(cut, pagelets.score_cut(evidence, cut)) for cut in cuts]))
+    asked_at = Counter(urlsplit(tree.url).path for tree in trees).most_common(1)[0][0] if trees else ""
     model = SourceModel(frame=tuple(sorted(frame)) if has_several else (), asked_at=asked_at)
     rules = learn_rules(scored)
     if not rules:
         return model
     model = replace(model, rules=rules)
-    found = [(page, cut) for page in pages if (cut := find_cut(model, page)) is not None]
-    heading = learn_heading(found)
-    readers = [RecordReader(page, groups_of(page, cut, heading)[0]) for page, cut in found]
+    cut_pages = [(page, cut) for page in pages if (cut := find_cut(model, page)) is not None]
+    heading = learn_group_heading(cut_pages)
+    readers = [RecordReader(page, read_groups(page, cut, heading)[0]) for page, cut in cut_pages]
     model = replace(model, columns=replace(columns.learn_columns(readers), heading=f"{heading:x}" if heading else ""))
-    read = [(answers[i], apply(model, answers[i]), query_of.get(i, "")) for i in sample]
+    readings = [(probed[i], apply(model, trees[i])) for i in sample]
     record_urls = [
-        (tree, [record.url for record in reading.records if record.url], query)
-        for tree, reading, query in read
+        (answer.page, [record.url for record in reading.records if record.url], answer.query)
+        for answer, reading in readings
         if reading.records
     ]
-    model = replace(model, volatile=not_identifying(record_urls))
-    model = replace(model, keyed_by_content=not _addresses_last([apply(model, answers[i]).records for i in sample]))
-    records = [record for _, reading, _ in read for record in reading.records]
+    model = replace(model, volatile=non_identifying_arguments(record_urls))
+    model = replace(model, keyed_by_content=not _addresses_last([apply(model, trees[i]).records for i in sample]))
+    records = [record for _, reading in readings for record in reading.records]
     with_address = sum(record.url is not None for record in records)
     has_addresses = len(records) >= MIN_RECORDS and with_address >= MIN_ADDRESS_SHARE * len(records)
-    counts_agree = [agrees for tree, reading, _ in read if (agrees := check(reading, tree)["count"]) is not None]
-    asked = [(tree, query_of.get(i, "")) for i, tree in enumerate(answers)]
-    has_records = [find_cut(model, leaves_of(tree)) is not None for tree in answers]
-    empty_answers = [*zip(background, background_queries or [""] * len(background), strict=True)]
-    without_records = [answer for answer, has in zip(asked, has_records, strict=True) if not has and answer[0].chunks]
-    empty_answers += [answer for answer in without_records if not read_totals(answer[0]).total]
-    full_answers = [answer for answer, has in zip(asked, has_records, strict=True) if has]
+    counts_agree = [
+        agrees for answer, reading in readings if (agrees := check(reading, answer.page)["count"]) is not None
+    ]
+    has_records = [find_cut(model, split_leaves(tree)) is not None for tree in trees]
+    full = [answer for answer, has in zip(probed, has_records, strict=True) if has]
+    without_records = [answer for answer, has in zip(probed, has_records, strict=True) if not has]
+    empty = [
+        *nonsense_answers,
+        *(answer for answer in without_records if answer.page.chunks and not read_totals(answer.page).total),
+    ]
+    empty_texts = [(answer.page, answer.query) for answer in empty[:MAX_EMPTY_ANSWERS]]
+    full_texts = [(answer.page, answer.query) for answer in full[:MAX_EMPTY_ANSWERS]]
     return replace(
         model,
         has_addresses=has_addresses,
-        empty=learn_empty(empty_answers[:MAX_EMPTY_ANSWERS], full_answers[:MAX_EMPTY_ANSWERS]).shortened(),
-        fits=round(sum(has_records) / len(answers), 3),
+        empty=learn_empty(empty_texts, full_texts).shortened(),
+        fits=round(sum(has_records) / len(trees), 3),
         agrees=round(sum(map(bool, counts_agree)) / len(counts_agree), 3) if counts_agree else None,
     )
 
 
+def _as_answer(answer: Answer | TagTree) -> Answer:
+    return answer if isinstance(answer, Answer) else Answer(answer)
+
+
 def _cuts_with(example: RecordExample, page: Leaves) -> list[Cut]:
-    """The cuts in which the example is a record; else those in which a record holds it, and as little besides as possible."""
+    """Return the cuts in which the example is a record; else those whose record contains it with the least other text."""
     holding: list[tuple[int, Cut]] = []
-    for cut in candidates(page):
+    for cut in candidate_cuts(page):
         inside = np.flatnonzero((cut.starts <= example.first) & (cut.ends > example.last))
         if len(inside):
             more = int(cut.ends[inside[0]] - cut.starts[inside[0]]) - (example.last + 1 - example.first)
@@ -145,13 +156,13 @@ def _cuts_with(example: RecordExample, page: Leaves) -> list[Cut]:
 
 
 def _cuts_by(shown: ScoredPage, page: Leaves) -> list[Cut]:
-    """The cuts of another answer to which the same keys lead."""
-    keys = {key for one in shown.cuts for key in one.cut.keys}
-    return [cut for cut in candidates(page) if cut.keys & keys]
+    """Return the cuts of another answer that share a key with the cuts of the example's answer."""
+    keys = {key for scored in shown.cuts for key in scored.cut.keys}
+    return [cut for cut in candidate_cuts(page) if cut.keys & keys]
 
 
 def _addresses_last(answers: Sequence[Sequence[Record]]) -> bool:
-    """Whether records that came in several answers, known by their text, mostly kept their addresses: a session may be part of these."""
+    """Return False if records that occur in several answers, recognised by their text, mostly change their URLs (session ids)."""
     addresses: defaultdict[str, list[str]] = defaultdict(list)
     for records in answers:
         texts = Counter(record.text for record in records)
@@ -163,24 +174,24 @@ def _addresses_last(answers: Sequence[Sequence[Record]]) -> bool:
     return changed < MIN_CHANGED_RECORDS or changed <= len(repeated) / 2
 
 
-def distinct_answers(answers: Sequence[TagTree], background: Sequence[TagTree] = ()) -> list[TagTree]:
-    """The answers without those that say nearly the same as one before; texts that answers to nonsense have do not count."""
-    empty_texts = {text for tree in background for text in tree.chunks}
-    kept: list[TagTree] = []
+def distinct_answers(answers: Sequence[Answer], background: Sequence[Answer] = ()) -> list[Answer]:
+    """Return the answers without near duplicates; texts of answers to nonsense words are ignored."""
+    empty_texts = {text for answer in background for text in answer.page.chunks}
+    kept: list[Answer] = []
     kept_texts: list[set[str]] = []
-    for tree in answers:
-        texts = set(tree.chunks) - empty_texts
+    for answer in answers:
+        texts = set(answer.page.chunks) - empty_texts
         is_repeated = len(texts) > MIN_TEXTS_TO_COMPARE and any(
             len(texts & other) >= SAME_ANSWER_SHARE * len(texts | other) for other in kept_texts
         )
         if not is_repeated:
-            kept.append(tree)
+            kept.append(answer)
             kept_texts.append(texts)
     return kept
 
 
 def _repeated_texts(answers: Sequence[TagTree], background: Sequence[TagTree]) -> tuple[frozenset[str], frozenset[str]]:
-    """The texts of the frame, and those that are on nearly all answers; both with all that answers to nonsense say."""
+    """Return the texts of the frame and the static texts; both include all texts of answers to nonsense words."""
     pages = len(answers) + len(background)
     pages_with = Counter(text for tree in (*answers, *background) for text in set(tree.chunks))
     empty_texts = {text for tree in background for text in tree.chunks}
@@ -190,15 +201,15 @@ def _repeated_texts(answers: Sequence[TagTree], background: Sequence[TagTree]) -
 
 
 def _places(pages: Sequence[Leaves]) -> Hashes:
-    """The places at which pages have text, as paths of tags and classes."""
+    """Return the positions at which pages have text, as hashed paths of tags and classes."""
     paths = [page.class_paths[page.row] for page in pages]
     return np.unique(np.concatenate(paths)) if paths else np.zeros(0, dtype=np.uint64)
 
 
 def _static_at_places(pages: Sequence[Leaves]) -> set[tuple[int, str]]:
-    """The texts, with their places, that nearly every page has that has anything at the place.
+    """Return the (position, text) pairs that nearly every page with text at that position contains.
 
-    So a box to sort by is found, which only answers with records have.
+    This finds, for example, a sort box that only answers with records have.
     """
     pages_with: Counter[tuple[int, str]] = Counter()
     for page in pages:
@@ -222,15 +233,15 @@ def _possible_cuts(
     empty_places: Hashes,
     has_several: bool,
 ) -> list[Cut]:
-    """The candidates that may be an answer: they change from answer to answer, and answers to nonsense do not have their places."""
+    """Return the candidate cuts that can be an answer: they differ between answers and nonsense answers lack their positions."""
     is_changing = [text not in static and (place, text) not in static_at for place, text in _texts_at_places(page)]
     changing_chars = page.chars * np.array(is_changing, dtype=bool)
     is_new_place = ~np.isin(page.class_paths[page.row], empty_places)
     possible = []
     is_changing_text = np.array([text not in static for text in page.texts], dtype=bool)
-    for cut in candidates(page, pagelets.weighed_chars(page, is_changing_text if has_several else None)):
-        inside = leaves_in(cut.starts, cut.ends)
+    for cut in candidate_cuts(page, pagelets.weighed_chars(page, is_changing_text if has_several else None)):
+        inside = leaves_in_ranges(cut.starts, cut.ends)
         changes = changing_chars[inside].sum() >= MIN_CHANGING_SHARE * page.chars[inside].sum()
         if (changes or not has_several) and is_new_place[inside].mean() >= MIN_CHANGING_SHARE:
             possible.append(cut)
-    return without_facets(page, possible)
+    return exclude_facet_cuts(page, possible)

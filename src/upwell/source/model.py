@@ -1,63 +1,66 @@
-"""The source model: all that was learned about the answers of a source.
+"""The source model: everything learned about the answers of a source, saved as `source.json`.
 
-`source.learn` makes it, `source.apply` reads answers with it; it is small, readable and versioned, and is saved as `source.json`.
+`source.learn` creates it and `source.apply` reads answers with it.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from dataclasses import fields as fields_of
 from typing import Any
 
-from upwell.answers.empty import EmptyModel
-from upwell.answers.roles import Roles
+from upwell.answers.argument_roles import Roles
+from upwell.answers.kind import EmptyModel
 from upwell.errors import WrongUsage
-from upwell.extract.columns import Column, Columns
-from upwell.extract.cut_rules import CutRule
+from upwell.records.cut_rules import CutRule
+from upwell.records.record_columns import Column, Columns
 
-__all__ = ["SourceModel", "load", "load_all"]
+__all__ = ["INTERFACE_KEY", "SourceModel", "interface_entry", "load", "load_all"]
 
-VERSION = 5  # of `source.json`; a file of another version is refused
+VERSION = 5  # of `source.json`; files of other versions are rejected
+
+INTERFACE_KEY = "search_interface"  # key of `source.json` for the search interface; only a harvest writes it
+OLD_INTERFACE_KEY = "template"  # its name in Upwell 0.2, still read
 
 
 @dataclass(frozen=True, kw_only=True)
 class SourceModel:
-    """What an answer of the source looks like."""
+    """Description of the answers of a source."""
 
     version: int = VERSION
-    rules: tuple[CutRule, ...] = ()  # how answers are cut into records, the rule that most answers follow first
+    rules: tuple[CutRule, ...] = ()  # how to cut answers into records; the rule that matches most answers comes first
     columns: Columns = field(default_factory=Columns)
-    fits: float = 0.0  # share of the answers it was learned from that have records
-    agrees: float | None = (
-        None  # of those that say how many records they show, the share that shows as many as were found
-    )
-    empty: EmptyModel = field(default_factory=EmptyModel)  # what answers without records say
-    asked_at: str = ""  # the path that most answers came from
-    volatile: tuple[str, ...] = ()  # URL arguments that change while the record stays the same
-    keyed_by_content: bool = False  # the addresses of records do not last: the same record comes with another one
-    has_addresses: bool = False  # nearly every record has an address: what has none is no record
-    frame: tuple[str, ...] = ()  # texts that most answers have
-    roles: Roles = field(default_factory=Roles)  # what the arguments of its addresses are for
-    next_link: tuple[str, ...] = ()  # where a person said that the link to the next page is: its spot, and its text
+    fits: float = 0.0  # share of the answers used for learning that have records
+    # share of the answers stating a number of records whose number is the one that was read
+    agrees: float | None = None
+    empty: EmptyModel = field(default_factory=EmptyModel)  # texts of answers without records
+    asked_at: str = ""  # path of most answers
+    volatile: tuple[str, ...] = ()  # URL arguments that vary for the same record
+    keyed_by_content: bool = False  # URLs vary for the same record, so keys are made from the content
+    has_addresses: bool = False  # nearly every record has a URL, so pieces without one are not records
+    frame: tuple[str, ...] = ()  # texts that most answers contain
+    roles: Roles = field(default_factory=Roles)  # meaning of the URL arguments
+    next_link: tuple[str, ...] = ()  # link to the next page as marked by a person: its position and its text
 
     @property
     def pagelet(self) -> str:
-        """Where the records are, as a path."""
+        """Return the path of the element that contains the records."""
         return self.rules[0].container if self.rules else ""
 
     @property
     def leader(self) -> str:
-        """What each record begins with; "" where nothing was learned."""
+        """Return how each record begins; "" if nothing was learned."""
         return f"{self.rules[0].how} {self.rules[0].leader or 'text'}" if self.rules else ""
 
     def to_json(self) -> str:
-        """As `source.json` has it."""
+        """Return the model as JSON for `source.json`."""
         return json.dumps(
             {**asdict(self), "roles": self.roles.as_dict(), "empty": self.empty.as_dict()}, ensure_ascii=False, indent=1
         )
 
 
 def load(text: str) -> SourceModel:
-    """A model from the text of a `source.json` of one source."""
+    """Parse a `source.json` with exactly one source."""
     models = load_all(text)
     if len(models) != 1:
         raise WrongUsage(f"this source.json has {len(models)} sources; cut out the one whose answers these are")
@@ -65,7 +68,7 @@ def load(text: str) -> SourceModel:
 
 
 def load_all(text: str) -> tuple[SourceModel, ...]:
-    """The models of a `source.json`: a site may have several sources."""
+    """Parse a `source.json`; a site may have several sources."""
     try:
         saved = json.loads(text)
         models = tuple(_from_dict(model) for model in (saved if isinstance(saved, list) else [saved]))
@@ -74,6 +77,12 @@ def load_all(text: str) -> tuple[SourceModel, ...]:
         return models
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise WrongUsage(f"this is no source.json ({error!r}); learn the source again") from error
+
+
+def interface_entry(saved: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the search interface of a source in `source.json`, as `SearchInterface.as_dict` wrote it; None if there is none."""
+    entry: Mapping[str, Any] | None = saved.get(INTERFACE_KEY, saved.get(OLD_INTERFACE_KEY))
+    return entry
 
 
 def _from_dict(saved: dict[str, Any]) -> SourceModel:
@@ -93,6 +102,6 @@ def _from_dict(saved: dict[str, Any]) -> SourceModel:
         pictures=columns["pictures"],
         heading=columns.get("heading", ""),
     )
-    values["roles"] = Roles.of_dict(saved["roles"]) if "roles" in saved else Roles()
-    values["empty"] = EmptyModel.of_dict(saved["empty"])
+    values["roles"] = Roles.from_dict(saved["roles"]) if "roles" in saved else Roles()
+    values["empty"] = EmptyModel.from_dict(saved["empty"])
     return SourceModel(**values)

@@ -1,4 +1,4 @@
-"""The request for the next page of an answer: by the links around its records, else by counting on."""
+"""Find the request for the next page of an answer: follow its pager, or increment a page argument."""
 
 import json
 import re
@@ -6,38 +6,33 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from upwell.answers.argument_names import PAGE, PAGE_SIZE, plain
 from upwell.answers.next_page import next_page
 from upwell.answers.pager import NextPage
-from upwell.model import Request
+from upwell.lexicon.argument_names import PAGE, PAGE_SIZE, undecorated
 from upwell.page.tree import TagTree
 from upwell.source.apply import Reading
+from upwell.types import Request
 
-__all__ = [
-    "count_on",
-    "counted_on",
-    "next_page_of",
-    "next_request_of_script",
-    "posts_elsewhere",
-    "small_numbers",
-]
+__all__ = ["count_on", "counted_on", "next_page_of", "next_request_of_script", "posts_elsewhere", "small_numbers"]
 
-OFFSET = re.compile(r"start|offset|from|skip|first|begin", re.I)  # names that count records; others count pages
+# argument names that count records; all others count pages
+OFFSET = re.compile(r"start|offset|from|skip|first|begin", re.I)
 
 
 def next_page_of(tree: TagTree, reading: Reading, query: str, shown: Sequence[str] = ()) -> NextPage | None:
-    """What to send for the next page of an answer; `shown` is the link that a person has shown (`SourceModel.next_link`).
+    """Return what to send for the next page of an answer; None on the last page.
 
-    The records' own links are left out at first: a record may be called "next".
+    `shown` is the link marked by a person (`SourceModel.next_link`). Links inside records are ignored at first, because the
+    title of a record may be "next".
     """
     if reading.kind != "multi":
         return None
     if shown:
         return _shown_link(tree, *shown)
     record_links = {target for record in reading.records for target in record.links if target}
-    of_records = {row for row, target in tree.having("href").items() if target in record_links}
+    of_records = {row for row, target in tree.attribute_by_row("href").items() if target in record_links}
     following = next_page(tree.without_attributes(of_records), query)
-    if following is None:  # the pager may have been read as a part of the last record
+    if following is None:  # the pager may be inside the last record
         following = next_page(tree, query)
         if following is not None and urlsplit(following.url).path != urlsplit(tree.url).path:
             return None
@@ -45,21 +40,21 @@ def next_page_of(tree: TagTree, reading: Reading, query: str, shown: Sequence[st
 
 
 def _shown_link(tree: TagTree, place: str, text: str) -> NextPage | None:
-    """The link that stands where a person has shown one, with the same text; a page without it is the last."""
+    """Return the link at the marked position with the marked text; a page without it is the last page."""
     for row, url in tree.links():
-        if tree.spots[tree.spot_of[row]].place == place and " ".join(tree.text(row).split()) == text:
+        if tree.signatures[tree.signature_of[row]].short_path == place and " ".join(tree.text(row).split()) == text:
             return NextPage(url=url)
     return None
 
 
 def posts_elsewhere(step: NextPage, tree: TagTree, interface_url: str) -> bool:
-    """Whether a step would be posted to another address than that of the search or of the answer: then it is not sent."""
+    """Return True if a step posts to an address other than the search or the answer; such a step is never sent."""
     paths = [urlsplit(url).path for url in (tree.url, interface_url)]
     return step.method == "POST" and urlsplit(step.url).path not in paths
 
 
 def count_on(previous_url: str, url: str) -> NextPage | None:
-    """The address after two that differ in one number only: many pagers stop at a tenth link although the source goes on.
+    """Return the next address if two addresses differ in one increasing number: many pagers stop at the tenth link.
 
     >>> count_on("http://h/s?q=a1&page=9", "http://h/s?q=a1&page=10").url
     'http://h/s?q=a1&page=11'
@@ -76,7 +71,7 @@ def count_on(previous_url: str, url: str) -> NextPage | None:
 
 
 def small_numbers(request: Request) -> list[str]:
-    """The names of arguments that may turn pages whatever they are called: numbers that are 0 or 1 on the first page.
+    """Return the arguments that may be page numbers under any name: those that are 0 or 1 on the first page.
 
     >>> small_numbers(Request(url="http://h/api?q=a&seite=1&viele=20"))
     ['seite']
@@ -98,14 +93,14 @@ def _small_numbers(value: object) -> Iterator[str]:
 
 
 def counted_on(request: Request, argument: str, step: int) -> Request:
-    """The request with a number that is larger by a step.
+    """Return the request with an argument incremented by `step`.
 
     >>> counted_on(Request(url="http://h/api?q=a&seite=1"), "seite", 1).url
     'http://h/api?q=a&seite=2'
     """
     if request.method == "GET":
         number = re.compile(rf"([?&]{re.escape(argument)}=)(\d+)")
-        return replace(request, url=number.sub(lambda found: f"{found[1]}{int(found[2]) + step}", request.url))
+        return replace(request, url=number.sub(lambda match: f"{match[1]}{int(match[2]) + step}", request.url))
 
     def larger(value: object) -> object:
         if isinstance(value, list):
@@ -118,7 +113,7 @@ def counted_on(request: Request, argument: str, step: int) -> Request:
 
 
 def _json_of(request: Request) -> object:
-    """What a request posts as JSON; None where it posts something else."""
+    """Return the JSON body of a request; None if it has none."""
     try:
         return json.loads(request.body) if "json" in request.content_type else None
     except ValueError:
@@ -126,7 +121,7 @@ def _json_of(request: Request) -> object:
 
 
 def next_request_of_script(request: Request, shown: int) -> Request | None:
-    """The request for the next page where a script makes the requests: its page argument, in the address or in a JSON body, counted on.
+    """Return the request for the next page of a script's API: its page argument, in URL or JSON body, incremented.
 
     >>> next_request_of_script(Request(url="http://h/api?q=a&page=1&size=20"), 20).url
     'http://h/api?q=a&page=2&size=20'
@@ -159,9 +154,9 @@ def _with_next_page(value: object, shown: int) -> object:
 
 
 def _counted_on(name: str, value: str, shown: int) -> str:
-    """The value of an argument on the next page: that of one which turns the page is larger."""
-    word = plain(name)
-    is_size = bool(PAGE_SIZE.fullmatch(word)) or (word == "first" and int(value) >= shown)  # GraphQL's: so many at most
+    """Return the value of an argument on the next page; only page arguments change."""
+    word = undecorated(name)
+    is_size = bool(PAGE_SIZE.fullmatch(word)) or (word == "first" and int(value) >= shown)  # GraphQL: page size
     if is_size or not (PAGE.fullmatch(word) or word == "from"):
         return value
     return str(int(value) + (shown if OFFSET.search(word) else 1))

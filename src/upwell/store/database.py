@@ -1,75 +1,197 @@
-"""What the state of a harvest needs of a database: `sqlite.py` is one, `postgres.py` the other.
+"""Interface of the database that holds a harvest's state, its table definitions, and its errors.
 
-SQL is written once for both: `?` for values, `ON CONFLICT (column)` for what exists already, no function that only one of them has.
+`sqlite.py` and `postgres.py` implement `StateDatabase`; `location.py` chooses between them. The SQL of the state is written once for both:
+`?` for values, `ON CONFLICT (column)` for upserts, and only functions that both have.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from urllib.parse import parse_qsl, urlencode
+
+from upwell.errors import CannotKeep, WrongUsage
 
 if TYPE_CHECKING:
-    from upwell.store.postgres_leases import PostgresLeases
+    from upwell.net.pace import HostLeases
 
-__all__ = ["Connection", "Database", "Reader", "Rows"]
+__all__ = [
+    "ADDED_COLUMNS",
+    "TABLES",
+    "VERSION",
+    "Connection",
+    "Reader",
+    "ResultRows",
+    "StateDatabase",
+    "TableDefinition",
+    "newer_version",
+    "read_note",
+    "set_note",
+    "without_password",
+]
 
 T = TypeVar("T")
 
 
-class Rows(Protocol):
-    """What a statement found."""
+class ResultRows(Protocol):
+    """Rows returned by a statement."""
 
     def fetchone(self) -> Any:
-        """The next row; None where there is none."""
+        """Return the next row, or None if there is no more."""
         ...
 
     def fetchall(self) -> list[Any]:
-        """All rows."""
+        """Return all remaining rows."""
         ...
 
     def __iter__(self) -> Iterator[Any]: ...
 
 
 class Reader(Protocol):
-    """Where statements are executed: `sqlite3.Connection` is one."""
+    """Anything that executes statements, such as `sqlite3.Connection`."""
 
-    def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Rows:
-        """Executes a statement."""
+    def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> ResultRows:
+        """Execute a statement."""
         ...
 
 
 class Connection(Reader, Protocol):
-    """Where many rows are read and written at once."""
+    """Connection that also reads and writes many rows at once."""
 
-    def of_keys(self, select: str, keys: Sequence[str], /, *values: Any) -> list[Any]:
-        """What a SELECT finds for each of several keys, which is its last `?`."""
+    def select_by_keys(self, select: str, keys: Sequence[str], /, *values: Any) -> list[Any]:
+        """Return the rows of a SELECT for each of several keys; its last `?` stands for the key."""
         ...
 
     def executemany(self, sql: str, parameters: Iterable[Sequence[Any]], /) -> object:
-        """Executes a statement with each of several rows of values."""
+        """Execute a statement once for each row of values."""
         ...
 
 
-class Database(Connection, Protocol):
-    """The tables of one site's harvest, created and of the newest version, which no other process writes."""
+class StateDatabase(Connection, Protocol):
+    """Tables of one site's harvest in the current version, writable by this process only."""
 
     @property
     def is_remote(self) -> bool:
-        """Whether a statement may wait for another machine."""
+        """Return True if a statement may wait for another machine."""
         ...
 
     @property
     def is_leased(self) -> bool:
-        """Whether a process, this one or another, is writing."""
+        """Return True if a process, this one or another, holds the right to write."""
         ...
 
     @property
-    def host_leases(self) -> "PostgresLeases | None":
-        """When each host may be asked next, where many machines keep one rate; None where it is a matter of this one."""
+    def host_leases(self) -> HostLeases | None:
+        """Return the host leases shared by all machines that use this database; None if each machine has its own."""
         ...
 
     def transaction(self, action: Callable[[Connection], T]) -> T:
-        """Runs an action in one transaction; if it fails, the tables stay as they were, and CannotKeep says why."""
+        """Run an action in one transaction; on failure roll back and raise CannotKeep."""
         ...
 
     def close(self) -> None:
-        """Lets others write."""
+        """Close the database and release the right to write."""
         ...
+
+
+VERSION = 4  # of the tables below
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableDefinition:
+    """Table of the state: its columns with SQLite's types, primary key, and optional index."""
+
+    name: str
+    columns: Mapping[str, str]
+    key: tuple[str, ...]
+    is_in_order: bool = False  # `rowid` gives the order of insertion
+    index: tuple[str, ...] = ()
+
+
+TABLES = (
+    TableDefinition(name="about", columns={"name": "TEXT", "value": "TEXT"}, key=("name",)),
+    TableDefinition(
+        name="outcomes",
+        columns={
+            "id": "INTEGER", "run": "INTEGER", "request": "TEXT", "head": "TEXT", "body": "BLOB", "error": "TEXT", "sent": "INTEGER",
+            "bytes": "INTEGER", "at": "REAL", "archive_file": "TEXT", "archive_offset": "INTEGER", "archive_digest": "TEXT",
+            "decision": "TEXT", "records_read": "INTEGER", "new_records": "INTEGER",
+        },
+        key=("id",),
+        index=("run", "request"),
+    ),
+    TableDefinition(
+        name="records",
+        columns={"key": "TEXT", "row": "TEXT", "seen": "INTEGER", "first": "INTEGER", "last": "INTEGER"},
+        key=("key",),
+        is_in_order=True,
+    ),
+    TableDefinition(
+        name="sights",
+        columns={"key": "TEXT", "run": "INTEGER", "query": "TEXT", "page": "TEXT"},
+        key=("key", "run", "query", "page"),
+    ),
+    TableDefinition(name="details", columns={"key": "TEXT", "row": "TEXT", "run": "INTEGER"}, key=("key",)),
+    TableDefinition(
+        name="varying",
+        columns={"source": "TEXT", "name": "TEXT", "alike": "INTEGER", "other": "INTEGER"},
+        key=("source", "name"),
+    ),
+    TableDefinition(name="history", columns={"key": "TEXT", "run": "INTEGER", "row": "TEXT"}, key=("key", "run")),
+)  # fmt: skip
+ADDED_COLUMNS = {  # by older version: table, column and type that the next version added
+    1: (
+        ("outcomes", "archive_file", "TEXT"),
+        ("outcomes", "archive_offset", "INTEGER"),
+        ("outcomes", "archive_digest", "TEXT"),
+    ),
+    2: (),  # version 3 added a column to PostgreSQL's own table of sites
+    3: (
+        ("outcomes", "decision", "TEXT"),
+        ("outcomes", "records_read", "INTEGER"),
+        ("outcomes", "new_records", "INTEGER"),
+    ),
+}
+
+
+def read_note(db: Reader, name: str, default: str = "") -> str:
+    """Return the note stored under a name."""
+    row = db.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
+    return str(row[0]) if row else default
+
+
+def set_note(db: Connection, name: str, value: str) -> None:
+    """Store a note under a name."""
+    db.execute("INSERT INTO about VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", (name, value))
+
+
+def newer_version(database: str, version: int) -> CannotKeep:
+    """Return the error for tables written by a newer version of Upwell."""
+    return CannotKeep(
+        f"{database} was written by a newer Upwell (version {version}; this one supports up to {VERSION}); "
+        "update Upwell, or use another -o"
+    )
+
+
+SCHEMES = ("postgresql", "postgres")
+SECRET_OPTIONS = ("password", "sslpassword")  # libpq options in the query part of a URL
+
+
+def without_password(address: str) -> str:
+    """Return the address of a PostgreSQL database without its passwords, for messages and files.
+
+    >>> without_password("postgresql://me:secret@db.example/upwell?sslmode=require&password=secret")
+    'postgresql://me@db.example/upwell?sslmode=require'
+    """
+    scheme, _, rest = address.partition("://")
+    if scheme not in SCHEMES:
+        raise WrongUsage(
+            "--state takes the address of a PostgreSQL database: postgresql://USER@HOST/DATABASE (the password comes from PGPASSWORD or ~/.pgpass)"
+        )
+    path, mark, query = rest.partition("?")
+    if "@" not in path and "@" in query:  # an unescaped "?" in the password: hide everything
+        return f"{scheme}://…"
+    login, at, host = path.rpartition("@")
+    options = urlencode([(name, value) for name, value in parse_qsl(query) if name not in SECRET_OPTIONS], safe="/")
+    return f"{scheme}://{login.partition(':')[0]}{at}{host}{mark if options else ''}{options}"

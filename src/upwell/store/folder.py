@@ -1,4 +1,4 @@
-"""The folder of a site's harvest: its path, and its state and archive while the harvest runs."""
+"""Folder of a site's harvest: its name, and opening it with its state and archive."""
 
 import errno
 import re
@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from upwell.errors import CannotKeep, WrongUsage
-from upwell.page.hosts import host_and_port, without_login
 from upwell.store.archive import WARC_FILE_BYTES, Archive
-from upwell.store.places import STATE_FILES, has_state, place_of, point_to
+from upwell.store.location import STATE_FILES, has_state, state_location, write_pointer
 from upwell.store.state import State
+from upwell.urls.hosts import host_and_port, without_login
 
 __all__ = ["folder_of", "harvest_folders", "open_folder", "refuse_links"]
 
@@ -18,7 +18,7 @@ SAFE_NAME = re.compile(r"(?!\.+$)[^/\\\x00-\x1f]{1,200}")  # never a path, never
 
 
 def folder_of(url: str, out: str | Path) -> Path:
-    """The folder for a site below `out`: named by its host, with the port if the address has one.
+    """Return the folder of a site below `out`, named by its host, and the port if the URL has one.
 
     >>> str(folder_of("http://127.0.0.1:8000/search", "harvest"))
     'harvest/127.0.0.1_8000'
@@ -31,38 +31,41 @@ def folder_of(url: str, out: str | Path) -> Path:
 
 
 def harvest_folders(path: Path) -> Iterator[Path]:
-    """The folders of harvests at a path: the path itself, or those below it."""
+    """Yield the folders of harvests at a path: the path itself, or the folders one or two levels below."""
     if has_state(path):
         refuse_links(path)
         yield path
         return
-    below = _folders(path, "*") or _folders(path, "*/*")
-    if not below:
+    folders = _folders_below(path, "*") or _folders_below(path, "*/*")
+    if not folders:
         raise WrongUsage(
-            f"{path} is not the folder of a harvest, and holds none; it is the one given to harvest with -o"
+            f"{path} is not the folder of a harvest, and contains none; give the folder that harvest got with -o"
         )
-    for folder in below:
+    for folder in folders:
         refuse_links(folder)
         yield folder
 
 
-def _folders(path: Path, level: str) -> list[Path]:
+def _folders_below(path: Path, level: str) -> list[Path]:
     return sorted({file.parent for name in STATE_FILES for file in path.glob(f"{level}/{name}")})
 
 
 def refuse_links(folder: Path) -> None:
-    """Raises WrongUsage if a folder is a symbolic link or has one: what is written there might go elsewhere."""
+    """Raise WrongUsage if a folder is or contains a symbolic link, through which files could be written elsewhere."""
     if folder.is_symlink() or (folder.is_dir() and any(file.is_symlink() for file in folder.iterdir())):
-        raise WrongUsage(f"{folder} is or has a symbolic link, which may lead elsewhere; name another folder with -o")
+        raise WrongUsage(
+            f"{folder} is or contains a symbolic link, which may lead elsewhere; name another folder with -o"
+        )
 
 
 @contextmanager
 def open_folder(
     folder: Path, address: str = "", warc_bytes: int = WARC_FILE_BYTES
 ) -> Iterator[tuple[Path, State, Archive]]:
-    """Opens a site's folder with its archive and its state, which may be in a database; a full or read-only disk is an error of one line.
+    """Open a site's folder with its archive and its state, which may be in a database at `address`.
 
-    The state is opened first, because its lock keeps a second process from repairing the archive at the same time.
+    The state is opened first, because its lock keeps a second process from repairing the archive at the same time. A full or read-only
+    disk raises CannotKeep.
     """
     try:
         refuse_links(folder)
@@ -70,14 +73,14 @@ def open_folder(
     except OSError as error:
         raise WrongUsage(f"cannot write to {folder}: {error.strerror}; name another folder with -o") from error
     try:
-        place = place_of(folder, address)
-        with State(place) as state, Archive(folder / "archive", max_bytes=warc_bytes) as archive:
-            point_to(folder, place)
+        location = state_location(folder, address)
+        with State(location) as state, Archive(folder / "archive", max_bytes=warc_bytes) as archive:
+            write_pointer(folder, location)
             state.archive = archive
             yield folder, state, archive
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT):
             raise
         raise CannotKeep(
-            f"{folder}: {error.strerror}; make room or make it writable and run the same command again, it goes on where it was"
+            f"{folder}: {error.strerror}; free some space or make the folder writable, then run the same command again to continue"
         ) from error

@@ -1,12 +1,12 @@
-"""A knowledge base and a query log, prepared once in a file that all sites and processes read: SQLite, memory-mapped.
+"""Knowledge base and query log of a run over many sites, written once to a memory-mapped SQLite file that all processes read.
 
-    types      the types of the knowledge base
-    names      its names, and the types of each
-    ordered    the same by type, in the order in which they are asked
+    types      types of the knowledge base
+    names      names and their types
+    ordered    names by type, in the order in which they are used as queries
     lengths    for each first word, the length of the longest name that begins with it
-    queries    of the log, by host, the most clicked first
+    queries    queries of the log by host, most clicked first
 
-Nothing of it is held in memory but what is looked up often.
+Only frequent lookups are kept in memory.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from zlib import crc32
 
-from upwell.queries.knowledge import Knowledge, Type
-from upwell.queries.logs import LogRow, Names, queries_by_host
+from upwell.papers.entity import EntityNames, EntityType, Knowledge, LogRow, queries_by_site
 
-__all__ = ["SharedQueries", "digest_of", "open_shared", "prepare"]
+__all__ = ["SharedQueries", "files_digest", "open_shared_queries", "write_shared_queries"]
 
 TABLES = """
 CREATE TABLE types (id INTEGER PRIMARY KEY, domain TEXT, name TEXT, size INTEGER);
@@ -31,20 +30,22 @@ CREATE TABLE ordered (type INTEGER, crc INTEGER, name TEXT, PRIMARY KEY (type, c
 CREATE TABLE lengths (word TEXT PRIMARY KEY, length INTEGER) WITHOUT ROWID;
 CREATE TABLE queries (host TEXT, number INTEGER, query TEXT, PRIMARY KEY (host, number)) WITHOUT ROWID;
 """
-MAPPED_BYTES = 2**40  # at most: all of the file
-REMEMBERED = 2**16  # lookups
+MAPPED_BYTES = 2**40  # upper bound of the memory mapping: the whole file
+CACHED_LOOKUPS = 2**16
 
 
-def digest_of(*files: str | Path | None) -> str:
-    """Stands for the content of files: another size or time of change is another content."""
-    facts = [
+def files_digest(*files: str | Path | None) -> str:
+    """Return a digest that changes when the path, size or modification time of a file changes."""
+    properties = [
         (str(Path(file).resolve()), Path(file).stat().st_size, Path(file).stat().st_mtime_ns) for file in files if file
     ]
-    return hashlib.sha1(repr(facts).encode(), usedforsecurity=False).hexdigest()
+    return hashlib.sha1(repr(properties).encode(), usedforsecurity=False).hexdigest()
 
 
-def prepare(file: Path, knowledge: Callable[[], Knowledge | None], log: Callable[[], Iterable[LogRow]] | None) -> None:
-    """Writes the file, unless it is there; `knowledge` and `log` are only read then."""
+def write_shared_queries(
+    file: Path, knowledge: Callable[[], Knowledge | None], log: Callable[[], Iterable[LogRow]] | None
+) -> None:
+    """Write the file unless it exists; `knowledge` and `log` are called only then."""
     if file.is_file():
         return
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -60,7 +61,7 @@ def prepare(file: Path, knowledge: Callable[[], Knowledge | None], log: Callable
         db.execute("INSERT INTO names SELECT name, type FROM ordered ORDER BY name, type")
         db.executemany("INSERT INTO lengths VALUES (?, ?)", sorted(base.names.lengths.items()))
         if log is not None:
-            for host, queries in queries_by_host(log(), base.names):
+            for host, queries in queries_by_site(log(), base.names):
                 db.executemany(
                     "INSERT INTO queries VALUES (?, ?, ?)", ((host, n, query) for n, query in enumerate(queries))
                 )
@@ -69,60 +70,60 @@ def prepare(file: Path, knowledge: Callable[[], Knowledge | None], log: Callable
 
 
 @cache
-def open_shared(file: Path) -> SharedQueries:
-    """What `prepare` wrote, opened once for this process."""
+def open_shared_queries(file: Path) -> SharedQueries:
+    """Open the file that `write_shared_queries` wrote, once per process."""
     return SharedQueries(file)
 
 
 class SharedQueries:
-    """The prepared file; another process that gets it opens it there."""
+    """Reader of the shared file; unpickling opens the file in the other process."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
         self._db = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
         self._db.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
-        self.length_of = lru_cache(REMEMBERED)(self._length_of)
-        self.types_of = lru_cache(REMEMBERED)(self._types_of)
+        self.length_of = lru_cache(CACHED_LOOKUPS)(self._length_of)
+        self.types_of = lru_cache(CACHED_LOOKUPS)(self._types_of)
 
     def __reduce__(self) -> tuple[Callable[[Path], SharedQueries], tuple[Path]]:
-        return open_shared, (self.file,)
+        return open_shared_queries, (self.file,)
 
     @cached_property
-    def types(self) -> dict[Type, int]:
-        """The types of the knowledge base, with their numbers."""
+    def types(self) -> dict[EntityType, int]:
+        """Return the types of the knowledge base with their numbers."""
         return {
-            Type(domain, name): number
+            EntityType(domain, name): number
             for number, domain, name in self._db.execute("SELECT id, domain, name FROM types")
         }
 
     def queries(self, host: str) -> tuple[str, ...]:
-        """The queries of the log that led people to a host, the most clicked first."""
-        found = self._db.execute("SELECT query FROM queries WHERE host = ? ORDER BY number", (host,))
-        return tuple(str(query) for (query,) in found)
+        """Return the queries of the log with clicks on a host, most clicked first."""
+        rows = self._db.execute("SELECT query FROM queries WHERE host = ? ORDER BY number", (host,))
+        return tuple(str(query) for (query,) in rows)
 
     def knowledge(self, digest: str) -> Knowledge | None:
-        """The knowledge base; None where there is none in it."""
+        """Return the knowledge base, or None if the file has none."""
         return SharedKnowledge(self, digest) if self.types else None
 
     def names_of(self, number: int) -> Iterator[str]:
-        """The names of a type."""
+        """Yield the names of a type."""
         for (name,) in self._db.execute("SELECT name FROM ordered WHERE type = ? ORDER BY crc, name", (number,)):
             yield str(name)
 
     def size_of(self, number: int) -> int:
-        """How many names a type has."""
+        """Return the number of names of a type."""
         return int(self._db.execute("SELECT size FROM types WHERE id = ?", (number,)).fetchone()[0])
 
     def _types_of(self, name: str) -> frozenset[int]:
         return frozenset(number for (number,) in self._db.execute("SELECT type FROM names WHERE name = ?", (name,)))
 
     def _length_of(self, word: str) -> int:
-        found = self._db.execute("SELECT length FROM lengths WHERE word = ?", (word,)).fetchone()
-        return int(found[0]) if found else 0
+        row = self._db.execute("SELECT length FROM lengths WHERE word = ?", (word,)).fetchone()
+        return int(row[0]) if row else 0
 
 
 class SharedNames(Set[str]):
-    """The names of some types in the file."""
+    """Set of the names of some types in the file."""
 
     def __init__(self, shared: SharedQueries, numbers: Iterable[int]) -> None:
         self._shared, self._numbers = shared, frozenset(numbers)
@@ -139,7 +140,7 @@ class SharedNames(Set[str]):
 
 
 class SharedKnowledge(Knowledge):
-    """A knowledge base in the file."""
+    """Knowledge base whose names stay in the file."""
 
     def __init__(self, shared: SharedQueries, digest: str) -> None:
         super().__init__({kind: SharedNames(shared, [number]) for kind, number in shared.types.items()}, digest=digest)
@@ -149,7 +150,7 @@ class SharedKnowledge(Knowledge):
         return SharedKnowledge, (self.__dict__["_shared"], self.digest)
 
     @cached_property
-    def names(self) -> Names:
-        """All names, to find mentions with."""
+    def names(self) -> EntityNames:
+        """Return all names, for finding mentions."""
         shared: SharedQueries = self.__dict__["_shared"]
-        return Names.kept_elsewhere(SharedNames(shared, shared.types.values()), shared.length_of)
+        return EntityNames.from_lookup(SharedNames(shared, shared.types.values()), shared.length_of)

@@ -1,4 +1,4 @@
-"""The tables of harvests, asked with DuckDB as they lie there: rows, filters, facets, statistics. Nothing is loaded before it is asked."""
+"""Tables of harvests queried in place with DuckDB: rows, filters, facets, statistics. Nothing is loaded before it is needed."""
 
 import glob
 import math
@@ -10,46 +10,55 @@ from urllib.parse import urlencode
 
 import duckdb
 
-from upwell.harvest.charts import bars
-from upwell.harvest.column_facts import SKEWED
+from upwell.report.charts import SKEW_FACTOR, bars
 
-__all__ = ["Column", "Facet", "Filter", "Page", "View", "browse", "facet", "row_of", "view_of"]
+__all__ = [
+    "ColumnFacet",
+    "RowFilter",
+    "RowPage",
+    "TableColumnInfo",
+    "TableView",
+    "browse",
+    "facet",
+    "find_row",
+    "parse_view",
+]
 
-PAGE_ROWS = 50
-TOP_VALUES = 12
-BINS = 24
-MAX_WORDS = 8  # of a search
+PAGE_ROWS = 50  # rows shown per page
+TOP_VALUES = 12  # most frequent values shown in a facet
+BINS = 24  # bars of a histogram
+MAX_WORDS = 8  # words of a search that are used
 OPERATIONS = ("is", "has", "min", "max", "empty", "filled")
 NUMBERS = ("BIGINT", "DOUBLE", "INTEGER", "HUGEINT", "DECIMAL", "FLOAT")
 TIMES = ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Column:
-    """One column of a table."""
+class TableColumnInfo:
+    """Column of a table."""
 
     name: str
-    type: str  # DuckDB's
+    type: str  # DuckDB type
 
     @property
     def is_number(self) -> bool:
-        """Whether it has numbers."""
+        """Return True if the column contains numbers."""
         return self.type.startswith(NUMBERS)
 
     @property
     def is_time(self) -> bool:
-        """Whether it has dates or times."""
+        """Return True if the column contains dates or times."""
         return self.type in TIMES
 
     @property
     def is_range(self) -> bool:
-        """Whether its values have an order that people filter by."""
+        """Return True if the column can be filtered by a range."""
         return self.is_number or self.is_time
 
 
 @dataclass(frozen=True, kw_only=True)
-class Filter:
-    """One condition on the rows."""
+class RowFilter:
+    """Condition on the rows."""
 
     column: str
     operation: str
@@ -57,11 +66,11 @@ class Filter:
 
 
 @dataclass(frozen=True, kw_only=True)
-class View:
-    """What a person looks at: the rows that they want, in which order."""
+class TableView:
+    """Search, filters, order and page of a table as selected by the user."""
 
     search: str = ""
-    filters: tuple[Filter, ...] = ()
+    filters: tuple[RowFilter, ...] = ()
     sort: str = ""
     is_descending: bool = False
     page: int = 1
@@ -69,10 +78,10 @@ class View:
     with_pictures: bool = False
 
     def address(self, **changes: Any) -> str:
-        """The part of an address behind `?` that leads to this view, changed."""
+        """Return the query string of this view, with changes."""
         view = replace(self, **{"page": 1, **changes})
         parts: list[tuple[str, str]] = [("q", view.search)] if view.search else []
-        parts += [(f"{one.operation}:{one.column}", one.value) for one in view.filters]
+        parts += [(f"{condition.operation}:{condition.column}", condition.value) for condition in view.filters]
         if view.sort:
             parts += [("sort", view.sort), *([("desc", "1")] if view.is_descending else [])]
         parts += [("page", str(view.page))] if view.page > 1 else []
@@ -81,26 +90,28 @@ class View:
         return urlencode(parts)
 
     def with_filter(self, column: str, operation: str, value: str) -> str:
-        """The address with one more condition."""
-        kept = tuple(one for one in self.filters if (one.column, one.operation) != (column, operation))
-        return self.address(filters=(*kept, Filter(column=column, operation=operation, value=value)))
+        """Return the query string with one more filter."""
+        others = tuple(
+            condition for condition in self.filters if (condition.column, condition.operation) != (column, operation)
+        )
+        return self.address(filters=(*others, RowFilter(column=column, operation=operation, value=value)))
 
-    def without_filter(self, gone: Filter) -> str:
-        """The address without a condition."""
-        return self.address(filters=tuple(one for one in self.filters if one != gone))
+    def without_filter(self, removed: RowFilter) -> str:
+        """Return the query string without a filter."""
+        return self.address(filters=tuple(condition for condition in self.filters if condition != removed))
 
     def sorted_by(self, column: str) -> str:
-        """The address sorted by a column; the other way where it is so already."""
+        """Return the query string sorted by a column; descending if it is already sorted by it."""
         return self.address(sort=column, is_descending=self.sort == column and not self.is_descending)
 
 
-def view_of(parameters: Iterable[tuple[str, str]]) -> View:
-    """The view that an address asks for; what makes no sense in it is left out."""
-    view, filters = View(), []
+def parse_view(parameters: Iterable[tuple[str, str]]) -> TableView:
+    """Parse the parameters of a URL; invalid ones are ignored."""
+    view, filters = TableView(), []
     for name, value in parameters:
         operation, colon, column = name.partition(":")
         if colon and operation in OPERATIONS and (value or operation in ("is", "empty", "filled")):
-            filters.append(Filter(column=column, operation=operation, value=value))
+            filters.append(RowFilter(column=column, operation=operation, value=value))
         elif name == "q":
             view = replace(view, search=value.strip())
         elif name == "sort":
@@ -117,26 +128,26 @@ def view_of(parameters: Iterable[tuple[str, str]]) -> View:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Page:
-    """A page of rows."""
+class RowPage:
+    """Page of rows."""
 
-    columns: list[Column]
+    columns: list[TableColumnInfo]
     rows: list[dict[str, Any]]
-    total: int  # rows that fit the view
+    total: int  # rows that match the view
     whole: int  # rows of the table
-    view: View
+    view: TableView
 
     @property
     def pages(self) -> int:
-        """How many there are."""
+        """Return the number of pages."""
         return max(1, -(-self.total // PAGE_ROWS))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Facet:
-    """How the values of a column are spread in the rows that fit a view."""
+class ColumnFacet:
+    """Distribution of a column's values in the rows that match a view."""
 
-    column: Column
+    column: TableColumnInfo
     rows: int
     filled: int
     different: int
@@ -146,8 +157,8 @@ class Facet:
     top: list[tuple[str, int]] = field(default_factory=list)
 
 
-def browse(path: Path, view: View) -> Page:
-    """The rows of a table that fit a view, a page of them."""
+def browse(path: Path, view: TableView) -> RowPage:
+    """Return a page of the rows that match a view."""
     with _connect() as db:
         columns = columns_of(db, path)
         where, values = _where(view, columns)
@@ -159,120 +170,125 @@ def browse(path: Path, view: View) -> Page:
         query = (
             f"SELECT {names} FROM read_parquet(?){where}{order} LIMIT {PAGE_ROWS} OFFSET {(view.page - 1) * PAGE_ROWS}"  # noqa: S608 # names are quoted
         )
-        found = db.execute(query, [_place(path), *values]).fetchall()
-        if where:  # a page that is not full is the last: what is before it need not be counted
+        fetched = db.execute(query, [_glob(path), *values]).fetchall()
+        if where:  # an incomplete page is the last one, which saves counting
             before = (view.page - 1) * PAGE_ROWS
-            is_last = len(found) < PAGE_ROWS and (found or not before)
-            total = before + len(found) if is_last else _count(db, path, where, values)
-    rows = [dict(zip([column.name for column in columns], row, strict=True)) for row in found]
-    return Page(columns=columns, rows=rows, total=total, whole=whole, view=view)
+            is_last = len(fetched) < PAGE_ROWS and (fetched or not before)
+            total = before + len(fetched) if is_last else _count(db, path, where, values)
+    rows = [dict(zip([column.name for column in columns], row, strict=True)) for row in fetched]
+    return RowPage(columns=columns, rows=rows, total=total, whole=whole, view=view)
 
 
-def row_of(path: Path, key: str) -> tuple[list[Column], dict[str, Any] | None]:
-    """The row of a key, if there is one."""
+def find_row(path: Path, key: str) -> tuple[list[TableColumnInfo], dict[str, Any] | None]:
+    """Return the columns and the row with a key, or None."""
     with _connect() as db:
         columns = columns_of(db, path)
         names = ", ".join(_quoted(column.name) for column in columns)
         query = f"SELECT {names} FROM read_parquet(?) WHERE _key = ? LIMIT 1"  # noqa: S608 # names are quoted
-        found = db.execute(query, [_place(path), key]).fetchone()
-    return columns, dict(zip([column.name for column in columns], found, strict=True)) if found else None
+        values = db.execute(query, [_glob(path), key]).fetchone()
+    return columns, dict(zip([column.name for column in columns], values, strict=True)) if values else None
 
 
-def facet(path: Path, name: str, view: View) -> Facet | None:
-    """How a column is spread in the rows that fit a view."""
+def facet(path: Path, name: str, view: TableView) -> ColumnFacet | None:
+    """Return the distribution of a column in the rows that match a view; None if there is no such column."""
     with _connect() as db:
         columns = columns_of(db, path)
-        column = next((one for one in columns if one.name == name), None)
+        column = next((column for column in columns if column.name == name), None)
         if column is None:
             return None
         where, values = _where(view, columns)
-        source, place = f"FROM read_parquet(?){where}", [_place(path), *values]
-        one = _quoted(name)
+        source, parameters = f"FROM read_parquet(?){where}", [_glob(path), *values]
+        quoted = _quoted(name)
         if column.is_range:
-            return _range(db, column, source, place, one)
+            return _range(db, column, source, parameters, quoted)
         rows, filled, different = db.execute(
-            f"SELECT COUNT(*), COUNT({one}), APPROX_COUNT_DISTINCT({one}) {source}", place
+            f"SELECT COUNT(*), COUNT({quoted}), APPROX_COUNT_DISTINCT({quoted}) {source}", parameters
         ).fetchone() or (0, 0, 0)
-        text = f"UNNEST({one})" if column.type.endswith("[]") else one
+        text = f"UNNEST({quoted})" if column.type.endswith("[]") else quoted
         top = db.execute(
             f"SELECT CAST(value AS VARCHAR), COUNT(*) FROM (SELECT {text} AS value {source}) "  # noqa: S608 # names are quoted
             f"WHERE value IS NOT NULL GROUP BY value ORDER BY 2 DESC, 1 LIMIT {TOP_VALUES}",
-            place,
+            parameters,
         ).fetchall()
-        return Facet(column=column, rows=rows, filled=filled, different=different, top=top)
+        return ColumnFacet(column=column, rows=rows, filled=filled, different=different, top=top)
 
 
-def _range(db: duckdb.DuckDBPyConnection, column: Column, source: str, place: list[Any], one: str) -> Facet:
-    """The ends of a column with an order, and its histogram."""
-    number = f"epoch({one})" if column.is_time else f"CAST({one} AS DOUBLE)"
+def _range(
+    db: duckdb.DuckDBPyConnection, column: TableColumnInfo, source: str, parameters: list[Any], quoted: str
+) -> ColumnFacet:
+    """Return the range of an ordered column, and its histogram."""
+    number = f"epoch({quoted})" if column.is_time else f"CAST({quoted} AS DOUBLE)"
     row = db.execute(
-        f"SELECT COUNT(*), COUNT({one}), APPROX_COUNT_DISTINCT({one}), MIN({one}), MAX({one}), "
+        f"SELECT COUNT(*), COUNT({quoted}), APPROX_COUNT_DISTINCT({quoted}), MIN({quoted}), MAX({quoted}), "
         f"MIN({number}), MEDIAN({number}), QUANTILE_CONT({number}, 0.99) {source}",
-        place,
+        parameters,
     ).fetchone()
     rows, filled, different, low, high, start, middle, end = row or (0, 0, 0, None, None, None, None, None)
     chart = ""
     if filled and end is not None and end > start:
-        if column.is_number and start >= 0 and end - start > SKEWED * (middle - start):  # most is small
+        if (
+            column.is_number and start >= 0 and end - start > SKEW_FACTOR * (middle - start)
+        ):  # skewed: use a logarithmic scale
             number, start, end = f"LN(1 + {number})", math.log1p(start), math.log1p(end)
         bins = dict(
             db.execute(
                 f"SELECT LEAST({BINS - 1}, CAST(FLOOR(({number} - {float(start)!r}) / {float(end - start)!r} * {BINS}) AS INTEGER)) AS bin, "
-                f"COUNT(*) {source} {'AND' if ' WHERE ' in source else 'WHERE'} {one} IS NOT NULL GROUP BY bin",
-                place,
+                f"COUNT(*) {source} {'AND' if ' WHERE ' in source else 'WHERE'} {quoted} IS NOT NULL GROUP BY bin",
+                parameters,
             ).fetchall()
         )
         chart = bars([bins.get(i, 0) for i in range(BINS)], f"{low} – {high}")
-    return Facet(column=column, rows=rows, filled=filled, different=different, low=low, high=high, chart=chart)
+    return ColumnFacet(column=column, rows=rows, filled=filled, different=different, low=low, high=high, chart=chart)
 
 
-def columns_of(db: duckdb.DuckDBPyConnection, path: Path) -> list[Column]:
-    """The columns of a table, in its order."""
-    found = db.execute("DESCRIBE SELECT * FROM read_parquet(?)", [_place(path)]).fetchall()
-    return [Column(name=str(row[0]), type=str(row[1])) for row in found]
+def columns_of(db: duckdb.DuckDBPyConnection, path: Path) -> list[TableColumnInfo]:
+    """Return the columns of a table, in order."""
+    described = db.execute("DESCRIBE SELECT * FROM read_parquet(?)", [_glob(path)]).fetchall()
+    return [TableColumnInfo(name=str(row[0]), type=str(row[1])) for row in described]
 
 
 def _count(db: duckdb.DuckDBPyConnection, path: Path, where: str, values: Sequence[Any]) -> int:
-    row = db.execute(f"SELECT COUNT(*) FROM read_parquet(?){where}", [_place(path), *values]).fetchone()  # noqa: S608 # names are quoted
+    row = db.execute(f"SELECT COUNT(*) FROM read_parquet(?){where}", [_glob(path), *values]).fetchone()  # noqa: S608 # names are quoted
     return int(row[0]) if row else 0
 
 
-def _where(view: View, columns: Sequence[Column]) -> tuple[str, list[Any]]:
-    """The conditions of a view as SQL, and their values."""
+def _where(view: TableView, columns: Sequence[TableColumnInfo]) -> tuple[str, list[Any]]:
+    """Return the SQL conditions of a view, and their parameters."""
     by_name = {column.name: column for column in columns}
     conditions: list[str] = []
     values: list[Any] = []
-    for one in view.filters:
-        if one.column in by_name:
-            condition, given = _condition(by_name[one.column], one)
+    for row_filter in view.filters:
+        if row_filter.column in by_name:
+            condition, parameters = _condition(by_name[row_filter.column], row_filter)
             conditions.append(condition)
-            values += given
+            values += parameters
     fields = [column for column in columns if not column.name.startswith("_")]
     for word in view.search.split()[:MAX_WORDS] if fields else ():
-        # column by column, because DuckDB looks at a text that comes often only once; numbers only for words that may be some
-        looked_at = [one for one in fields if one.type.startswith("VARCHAR") or any(map(str.isdigit, word))] or fields
-        found = (f"CAST({_quoted(one.name)} AS VARCHAR) ILIKE ? ESCAPE '\\'" for one in looked_at)
-        conditions.append(f"({' OR '.join(found)})")
-        values += [f"%{_escaped(word)}%"] * len(looked_at)
+        # column by column, because DuckDB evaluates repeated texts once; other types only for words with digits
+        has_digit = any(map(str.isdigit, word))
+        searched = [column for column in fields if column.type.startswith("VARCHAR") or has_digit] or fields
+        tests = (f"CAST({_quoted(column.name)} AS VARCHAR) ILIKE ? ESCAPE '\\'" for column in searched)
+        conditions.append(f"({' OR '.join(tests)})")
+        values += [f"%{_escaped(word)}%"] * len(searched)
     return (f" WHERE {' AND '.join(conditions)}" if conditions else ""), values
 
 
-def _condition(column: Column, one: Filter) -> tuple[str, list[Any]]:
+def _condition(column: TableColumnInfo, row_filter: RowFilter) -> tuple[str, list[Any]]:
     name = _quoted(column.name)
-    if one.operation in ("empty", "filled"):
-        return f"{name} IS {'NOT ' if one.operation == 'filled' else ''}NULL", []
-    if one.operation == "has":
-        return f"CAST({name} AS VARCHAR) ILIKE ? ESCAPE '\\'", [f"%{_escaped(one.value)}%"]
-    if one.operation == "is":
+    if row_filter.operation in ("empty", "filled"):
+        return f"{name} IS {'NOT ' if row_filter.operation == 'filled' else ''}NULL", []
+    if row_filter.operation == "has":
+        return f"CAST({name} AS VARCHAR) ILIKE ? ESCAPE '\\'", [f"%{_escaped(row_filter.value)}%"]
+    if row_filter.operation == "is":
         if column.type.endswith("[]"):
-            return f"LIST_CONTAINS({name}, ?)", [one.value]
-        return f"CAST({name} AS VARCHAR) = ?", [one.value]
-    sign = ">=" if one.operation == "min" else "<="
-    return f"{name} {sign} TRY_CAST(? AS {column.type})", [one.value]
+            return f"LIST_CONTAINS({name}, ?)", [row_filter.value]
+        return f"CAST({name} AS VARCHAR) = ?", [row_filter.value]
+    sign = ">=" if row_filter.operation == "min" else "<="
+    return f"{name} {sign} TRY_CAST(? AS {column.type})", [row_filter.value]
 
 
 def _escaped(text: str) -> str:
-    r"""A text in which LIKE finds no signs of its own.
+    r"""Escape the wildcards of LIKE.
 
     >>> _escaped("50%_")
     '50\\%\\_'
@@ -281,7 +297,7 @@ def _escaped(text: str) -> str:
 
 
 def _connect() -> duckdb.DuckDBPyConnection:
-    """A database in memory that loads nothing from the network."""
+    """Open an in-memory database that loads nothing from the network."""
     config: Mapping[str, Any] = {
         "threads": 2,
         "autoinstall_known_extensions": False,
@@ -290,7 +306,7 @@ def _connect() -> duckdb.DuckDBPyConnection:
     return duckdb.connect(":memory:", config=dict(config))
 
 
-def _place(path: Path) -> str:
+def _glob(path: Path) -> str:
     return glob.escape(str(path))
 
 

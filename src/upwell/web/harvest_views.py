@@ -1,21 +1,22 @@
-"""What the pages about harvests show, in words and pictures."""
+"""Values for the pages about harvests."""
 
 from collections import Counter
 from typing import Any
 
 from markupsafe import Markup
 
-from upwell.harvest.charts import gauge, percent, short_number
-from upwell.harvest.words import interface_in_words, warnings
-from upwell.web.browse import View, browse
+from upwell.report.charts import gauge, percent, short_number
+from upwell.report.sentences import interface_sentence, warnings
+from upwell.source.model import interface_entry
+from upwell.web.browse import TableView, browse
 from upwell.web.harvests import Harvest
-from upwell.web.progress import Progress
-from upwell.web.rendering import T, ago, amount, render, short
+from upwell.web.live_progress import Progress
+from upwell.web.rendering import T, format_number, format_time, render, truncate
 from upwell.web.texts import STATES
 
 __all__ = ["PREVIEW_REQUESTS", "card", "harvest_values", "live_part"]
 
-PREVIEW_REQUESTS = 50  # of a first look: finding the search and learning it takes 20 to 40 (docs/decisions/0098)
+PREVIEW_REQUESTS = 50  # budget of a preview: finding and learning a search takes 20 to 40 (docs/decisions/0098)
 SAMPLE_ROWS, SAMPLE_COLUMNS = 6, 6
 FORMATS = (
     ("parquet", "Parquet"), ("csv", "CSV"), ("xlsx", "Excel"), ("jsonl", "JSON Lines"), ("sqlite", "SQLite"), ("duckdb", "DuckDB"),
@@ -23,7 +24,7 @@ FORMATS = (
 
 
 def state_of(harvest: Harvest, progress: Progress | None = None) -> tuple[str, str]:
-    """How a harvest stands: a colour, and two words."""
+    """Return the state of a harvest: style class and label."""
     if harvest.is_running:
         return STATES["running"]
     if harvest.failure or (progress is not None and progress.failed):
@@ -32,10 +33,10 @@ def state_of(harvest: Harvest, progress: Progress | None = None) -> tuple[str, s
 
 
 def card(harvest: Harvest) -> dict[str, Any]:
-    """A harvest on the first page."""
+    """Return the values of a harvest's card on the start page."""
     progress = harvest.progress() if harvest.is_running or not harvest.summary else None
     records = progress.records if progress is not None else harvest.records
-    last = progress.last if progress is not None else _last(harvest)
+    last = progress.last if progress is not None else _last_run(harvest)
     return {
         "id": harvest.id,
         "name": harvest.name,
@@ -46,11 +47,11 @@ def card(harvest: Harvest) -> dict[str, Any]:
         "records": f"{records:,}",
         "word": T.record if records == 1 else T.records,
         "state": state_of(harvest, progress),
-        "when": T.last_run.format(when=ago(last)) if last else T.never_ended,
+        "when": T.last_run.format(when=format_time(last)) if last else T.never_ended,
     }
 
 
-def _last(harvest: Harvest) -> str:
+def _last_run(harvest: Harvest) -> str:
     import datetime
 
     try:
@@ -72,11 +73,11 @@ def _gauge(harvest: Harvest, progress: Progress | None) -> str:
     return gauge(progress.records, low, high, estimate, is_lower_bound=False)
 
 
-def _size_said(progress: Progress, harvest: Harvest) -> str:
+def _size_sentence(progress: Progress, harvest: Harvest) -> str:
     if not harvest.is_running and harvest.summary.get("statement"):
-        from upwell.harvest.words import ended, held_in_words
+        from upwell.report.sentences import coverage_sentence, ending_sentence
 
-        return f"{held_in_words(harvest.summary)} {ended(harvest.summary)}".strip()
+        return f"{coverage_sentence(harvest.summary)} {ending_sentence(harvest.summary)}".strip()
     sizes = [source.size for source in progress.sources.values() if source.size is not None]
     if not sizes:
         return T.size_unknown
@@ -89,10 +90,10 @@ def _size_said(progress: Progress, harvest: Harvest) -> str:
 
 
 def live_part(harvest: Harvest, progress: Progress) -> str:
-    """The part of a harvest's page that changes while it runs."""
+    """Render the part of a harvest's page that changes while it runs."""
     records = progress.records if harvest.is_running else harvest.records or progress.records
     goals = [goal for source in progress.sources.values() for goal in source.to_goals()] if harvest.is_running else []
-    goals_said = ", ".join(T.forecast_to.format(label=label, requests=f"{ahead:,}") for label, ahead in goals[:2])
+    goals_text = ", ".join(T.forecast_to.format(label=label, requests=f"{ahead:,}") for label, ahead in goals[:2])
     charts = [
         {"svg": Markup(source.chart(T.requests.lower(), T.records_held)), "has_band": source.has_band, "source": name}  # noqa: S704 # our own SVG
         for name, source in progress.sources.items()
@@ -107,13 +108,15 @@ def live_part(harvest: Harvest, progress: Progress) -> str:
         has_summary=bool(harvest.summary),
         gauge=Markup(ring),  # noqa: S704 # our own SVG
         records=f"{records:,}",
-        size_said=_size_said(progress, harvest),
-        requests_said=T.of_budget.format(sent=f"{sent:,}", budget=f"{progress.budget:,}")
+        size_sentence=_size_sentence(progress, harvest),
+        requests_text=T.of_budget.format(sent=f"{sent:,}", budget=f"{progress.budget:,}")
         if progress.budget
         else f"{sent:,}",
-        rate_said=T.per_second.format(rate=f"{progress.rate:.1f}"),
-        opened_said=T.own_pages_read.format(read=f"{progress.opened[0]:,}", waiting=short_number(progress.opened[1])),
-        goals=goals_said,
+        rate_text=T.per_second.format(rate=f"{progress.rate:.1f}"),
+        record_pages_text=T.own_pages_read.format(
+            read=f"{progress.opened[0]:,}", waiting=short_number(progress.opened[1])
+        ),
+        goals=goals_text,
         charts=charts,
         examples=[_example(row) for row in progress.examples] if harvest.is_running else [],
         problems=Counter(progress.troubles).most_common(12),
@@ -121,22 +124,26 @@ def live_part(harvest: Harvest, progress: Progress) -> str:
 
 
 def _example(row: dict[str, Any]) -> tuple[str, str]:
-    values = [amount(value) for name, value in row.items() if not name.startswith("_") and value not in (None, "")]
-    return (short(values[0], 90), short(" · ".join(values[1:4]), 110)) if values else (str(row.get("_key", "")), "")
+    values = [
+        format_number(value) for name, value in row.items() if not name.startswith("_") and value not in (None, "")
+    ]
+    return (
+        (truncate(values[0], 90), truncate(" · ".join(values[1:4]), 110)) if values else (str(row.get("_key", "")), "")
+    )
 
 
 def harvest_values(harvest: Harvest) -> dict[str, Any]:
-    """What the page of a harvest shows."""
+    """Return the values of a harvest's page."""
     progress, summary = harvest.progress(), harvest.summary
     tables = harvest.tables
     is_preview = bool(tables) and not harvest.is_running and 0 < progress.budget <= PREVIEW_REQUESTS
     details = summary.get("details", {})
-    adds = ", ".join(details.get("columns", [])[:4])
+    added_columns = ", ".join(details.get("columns", [])[:4])
     return {
         "h": harvest,
         "base": f"/harvests/{harvest.id}",
         "state": state_of(harvest, progress),
-        "when": ago(_last(harvest)) if summary else "",
+        "when": format_time(_last_run(harvest)) if summary else "",
         "live": Markup(live_part(harvest, progress)),  # noqa: S704 # escaped by its template
         "live_failed": bool(progress.failed),
         "is_preview": is_preview,
@@ -144,32 +151,35 @@ def harvest_values(harvest: Harvest) -> dict[str, Any]:
         "has_table": bool(summary.get("records")),
         "has_report": (harvest.folder / "report.html").is_file(),
         "formats": FORMATS,
-        "details": T.own_pages_add.format(columns=adds) if adds and details.get("requests") else "",
+        "details": T.own_pages_add.format(columns=added_columns) if added_columns and details.get("requests") else "",
         "refreshed": [(kind.capitalize(), f"{n:,}") for kind, n in summary.get("refreshed", {}).items()],
-        "asked": [_asked(source) for source in summary.get("sources", [])],
+        "asked": [_how_asked(source) for source in summary.get("sources", [])],
         "warnings": warnings(summary) if summary and not harvest.is_running else [],
     }
 
 
 def _sample(harvest: Harvest) -> dict[str, Any]:
-    page = browse(next(iter(harvest.tables.values())), View())
+    page = browse(next(iter(harvest.tables.values())), TableView())
     columns = [column for column in page.columns if not column.name.startswith("_")][:SAMPLE_COLUMNS]
-    rows = [[short(_text(row[column.name]), 200) for column in columns] for row in page.rows[:SAMPLE_ROWS]]
+    rows = [[truncate(_text(row[column.name]), 200) for column in columns] for row in page.rows[:SAMPLE_ROWS]]
     return {"columns": [column.name for column in columns], "rows": rows}
 
 
 def _text(value: object) -> str:
     if value is None:
         return ""
-    return ", ".join(map(str, value)) if isinstance(value, list) else amount(value)
+    return ", ".join(map(str, value)) if isinstance(value, list) else format_number(value)
 
 
-def _asked(source: dict[str, Any]) -> dict[str, Any]:
+def _how_asked(source: dict[str, Any]) -> dict[str, Any]:
     checks, understands = source.get("checks", {}), []
-    if checks.get("limit"):
-        understands.append(T.understands_cap.format(n=f"{checks['limit']:,}"))
+    if result_cap := checks.get("result_cap", checks.get("limit")):  # the second is the key of Upwell 0.2
+        understands.append(T.understands_cap.format(n=f"{result_cap:,}"))
     if checks.get("understands"):
         understands.append(T.understands_words.format(how=", ".join(checks["understands"].values())))
     if checks.get("totals"):
         understands.append(T.understands_total)
-    return {"how": interface_in_words(source["template"]), "understands": understands or [T.understands_nothing]}
+    return {
+        "how": interface_sentence(interface_entry(source) or {}),
+        "understands": understands or [T.understands_nothing],
+    }

@@ -1,70 +1,188 @@
-"""The harvests of a folder, as the pages show them."""
+"""Harvests of a folder, and the processes that run them."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from upwell.errors import WrongUsage
-from upwell.harvest.charts import gauge
-from upwell.store.folder import harvest_folders
-from upwell.store.peek import Busy, peek
-from upwell.store.places import has_state
-from upwell.web.progress import Progress
-from upwell.web.runs import Runs
+from upwell.choose.plan import Plan
+from upwell.errors import CannotKeep, WrongUsage
+from upwell.harvest.events import EVENTS_FILE
+from upwell.harvest.harvest_folder import folder_for
+from upwell.net.access import Access
+from upwell.places import address_of
+from upwell.report.charts import gauge
+from upwell.source.model import interface_entry
+from upwell.store.folder import folder_of, harvest_folders
+from upwell.store.location import has_state
+from upwell.store.read_only import StateLocked, is_running, open_read_only
+from upwell.web.live_progress import Progress
 
-__all__ = ["Harvest", "Library"]
+__all__ = ["Harvest", "Library", "Runs"]
 
-HUES = 8  # colours of icons that the style sheet has
+
+LAST_CHARS = 2000  # characters kept of a process's stderr
+SECONDS_TO_END = 20  # time that harvests have to write their records when the server ends
+
+
+@dataclass
+class _Run:
+    """Process of a harvest, and its stderr."""
+
+    process: subprocess.Popen[bytes]
+    stderr: IO[bytes]
+
+
+@dataclass
+class Runs:
+    """Harvests started by this server, each in its own process; they survive a closed page."""
+
+    root: Path  # parent folder of new harvests
+    manners: dict[str, Any] = field(default_factory=dict)  # for all harvests: rate, contact
+    _runs: dict[Path, _Run] = field(default_factory=dict)
+
+    def start(self, url: str, plan: dict[str, Any], out: Path | None = None) -> Path:
+        """Start a harvest; return its folder."""
+        out = out or self.root
+        address = address_of(url)  # raises WrongUsage if it is invalid
+        out.mkdir(parents=True, exist_ok=True)
+        try:
+            folder = folder_for(address, out, Plan(**plan), Access())
+        except CannotKeep:
+            folder = folder_of(address, out)
+        if self.is_running(folder):
+            raise WrongUsage(f"{folder.name} is already being harvested; stop it first, or wait until it ends")
+        stderr_file = tempfile.TemporaryFile()  # noqa: SIM115 # closed in `_forget`
+        process = subprocess.Popen(
+            [sys.executable, "-m", "upwell.web.child"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr_file,
+            start_new_session=True,  # Ctrl-C ends the server, which then stops the harvest cleanly
+        )
+        if process.stdin is None:
+            raise RuntimeError("the process has no stdin")
+        job = {"url": url, "out": str(out), "plan": plan, "manners": self.manners}
+        process.stdin.write(json.dumps(job).encode())
+        process.stdin.close()
+        self._forget(folder)
+        self._runs[folder] = _Run(process, stderr_file)
+        return folder
+
+    def folders(self) -> list[Path]:
+        """Return the folders of harvests started by this server."""
+        return list(self._runs)
+
+    def is_running(self, folder: Path) -> bool:
+        """Return True if a harvest runs in a folder, whoever started it."""
+        run = self._runs.get(folder)
+        return (run is not None and run.process.poll() is None) or is_running(folder)
+
+    def failure(self, folder: Path) -> str:
+        """Return the error message of the last harvest; "" if it succeeded."""
+        run = self._runs.get(folder)
+        if run is None or run.process.poll() in (None, 0):
+            return ""
+        run.stderr.seek(0)
+        lines = run.stderr.read().decode("utf-8", "replace")[-LAST_CHARS:].strip().splitlines()
+        return lines[-1] if lines else ""
+
+    def stop(self, folder: Path) -> bool:
+        """Ask a harvest to write its records and end; return False if none is running."""
+        run = self._runs.get(folder)
+        if run is not None and run.process.poll() is None:
+            run.process.send_signal(signal.SIGTERM)
+            return True
+        if is_running(folder) and (number := _process_of(folder)):
+            os.kill(number, signal.SIGTERM)
+            return True
+        return False
+
+    def end(self) -> None:
+        """Stop all harvests started by this server, and wait until their records are written."""
+        for run in self._runs.values():
+            if run.process.poll() is None:
+                run.process.send_signal(signal.SIGTERM)
+        for run in self._runs.values():
+            try:
+                run.process.wait(SECONDS_TO_END)
+            except subprocess.TimeoutExpired:
+                run.process.kill()
+                run.process.wait()
+        for folder in list(self._runs):
+            self._forget(folder)
+
+    def _forget(self, folder: Path) -> None:
+        run = self._runs.pop(folder, None)
+        if run is not None:
+            run.process.wait()
+            run.stderr.close()
+
+
+def _process_of(folder: Path) -> int:
+    """Return the process id of a running harvest from its event log; 0 if unknown. Used only while the folder is locked."""
+    try:
+        with (folder / EVENTS_FILE).open(encoding="utf-8") as lines:
+            return int(json.loads(lines.readline())["pid"])
+    except (OSError, ValueError, KeyError):
+        return 0
+
+
+HUES = 8  # icon colours in the style sheet
 
 
 @dataclass(frozen=True, kw_only=True)
 class Harvest:
-    """One harvest."""
+    """Harvest as shown on the pages."""
 
-    id: str  # its path below the folder that is served, with ~ for /
+    id: str  # path below the served folder, with ~ for /
     folder: Path
-    summary: dict[str, Any]  # {} where it has not ended yet
+    summary: dict[str, Any]  # {} before the first run ends
     is_running: bool
-    failure: str = ""  # why the last run could not be done
+    failure: str = ""  # why the last run failed
 
     @property
     def name(self) -> str:
-        """What people call the site."""
+        """Return the title of the site."""
         return str(self.summary.get("title") or self.site)
 
     @property
     def site(self) -> str:
-        """Its host."""
+        """Return the host of the site."""
         return str(self.summary.get("site") or self.folder.name.replace("_", ":", 1))
 
     @property
     def records(self) -> int:
-        """Held when it ended last."""
+        """Return the number of records after the last run."""
         return int(self.summary.get("records", 0))
 
     @property
     def letter(self) -> str:
-        """For its icon."""
+        """Return the letter of its icon."""
         return next((letter.upper() for letter in self.name if letter.isalnum()), "·")
 
     @property
     def hue(self) -> int:
-        """For its icon: always the same for the same site, in steps that the style sheet has."""
+        """Return the colour number of its icon, stable for a site."""
         return sum(map(ord, self.site)) % HUES
 
     @property
     def tables(self) -> dict[str, Path]:
-        """Its tables in Parquet by kind, the largest first; those that are written in other formats are not there."""
+        """Return the Parquet tables by entity kind, largest first; tables in other formats are not included."""
         paths = [*self.folder.glob("records.parquet"), *self.folder.glob("records-*.parquet")]
         rows = self.summary.get("tables", {})
         kinds = {path.stem.removeprefix("records").removeprefix("-"): path for path in paths}
         return dict(sorted(kinds.items(), key=lambda pair: -int(rows.get(pair[0] or "records", 0))))
 
     def gauge(self) -> str:
-        """How much is held, as SVG."""
+        """Return the coverage gauge as SVG."""
         size, checks = self.summary.get("size"), self.summary.get("checks", {})
         if not size:
             return gauge(0, 0, 0, 0, is_lower_bound=True)
@@ -72,60 +190,65 @@ class Harvest:
         return gauge(self.records, size["low"], size["high"], size["estimate"], is_lower_bound=is_open)
 
     def progress(self) -> Progress:
-        """What its last run did."""
+        """Return the progress of its last run."""
         progress = Progress(self.folder)
         progress.read()
         return progress
 
     def plan(self) -> tuple[str, dict[str, Any]]:
-        """The address and the plan with which it goes on; raises WrongUsage where only the command line can."""
+        """Return the URL and the plan to continue with; raise WrongUsage if only the command line can continue it."""
         try:
-            with peek(self.folder) as state:
-                wanted, started = json.loads(state.note("harvest", "[]")), json.loads(state.note("started", "{}"))
-        except Busy as error:
+            with open_read_only(self.folder) as state:
+                saved_plan, started = json.loads(state.note("harvest", "[]")), json.loads(state.note("started", "{}"))
+        except StateLocked as error:
             raise WrongUsage(f"{self.name} is being harvested; stop it first") from error
-        if len(wanted) < 5 or wanted[4]:
+        if len(saved_plan) < 5 or saved_plan[4]:
             raise WrongUsage(
-                f"{self.name} was harvested with a login, which is kept nowhere: go on with `upwell harvest` and the same options"
+                f"{self.name} was harvested with a login, which is not stored; continue with `upwell harvest` and the same options"
             )
-        page, about, template, form = wanted[:4]
-        interfaces = [source["template"] for source in self.summary.get("sources", [])]
-        scheme = "http" if any(str(one["url"]).startswith("http://") for one in interfaces) else "https"
-        plan = {"about": about, "template": template, "form": form, "details": started.get("details", "")}
+        page, about, search_interface, form = saved_plan[:4]
+        interfaces = [interface_entry(source) for source in self.summary.get("sources", [])]
+        is_plain = any(interface and str(interface["url"]).startswith("http://") for interface in interfaces)
+        scheme = "http" if is_plain else "https"
+        plan = {
+            "about": about,
+            "search_interface": search_interface,
+            "form": form,
+            "details": started.get("details", ""),
+        }
         return str(started.get("url") or f"{scheme}://{page}"), plan
 
 
 class Library:
-    """All harvests below a folder; or the one harvest that the folder itself is."""
+    """Harvests below a folder, or the single harvest in that folder."""
 
     def __init__(self, folder: Path, runs: Runs) -> None:
         self.folder, self.runs = folder, runs
-        self.is_one = has_state(folder)
-        self.root = folder.parent if self.is_one else folder
+        self.root = folder.parent if has_state(folder) else folder
 
     def all(self) -> list[Harvest]:
-        """Every harvest, those that run first, then the largest."""
-        found = [self._harvest(folder) for folder in self._folders()]
-        return sorted(found, key=lambda harvest: (not harvest.is_running, -harvest.records, harvest.id))
+        """Return all harvests: running ones first, then by number of records."""
+        harvests = [self._harvest(folder) for folder in self._folders()]
+        return sorted(harvests, key=lambda harvest: (not harvest.is_running, -harvest.records, harvest.id))
 
     def get(self, identity: str) -> Harvest | None:
-        """The harvest of a name, if there is one."""
+        """Return the harvest with an id, or None."""
         return next((self._harvest(folder) for folder in self._folders() if self.id_of(folder) == identity), None)
 
     def id_of(self, folder: Path) -> str:
-        """A harvest's name in addresses."""
+        """Return the id of a harvest in URLs."""
         return folder.relative_to(self.root).as_posix().replace("/", "~")
 
     def _folders(self) -> Iterator[Path]:
-        known: dict[Path, None] = {}
-        with suppress(WrongUsage):  # there is none yet
-            known.update(dict.fromkeys(harvest_folders(self.folder)))
-        known.update(dict.fromkeys(self.runs.folders()))
-        yield from known
+        folders: dict[Path, None] = {}
+        with suppress(WrongUsage):  # no harvest yet
+            folders.update(dict.fromkeys(harvest_folders(self.folder)))
+        folders.update(dict.fromkeys(self.runs.folders()))
+        yield from folders
 
     def _harvest(self, folder: Path) -> Harvest:
         summary: dict[str, Any] = {}
-        with suppress(OSError, ValueError):  # it has not ended yet, or the file is damaged: the rest can still be shown
+        with suppress(OSError, ValueError):  # not finished, or damaged: the rest can still be shown
             summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
         is_running = self.runs.is_running(folder)
         failure = "" if is_running else self.runs.failure(folder)

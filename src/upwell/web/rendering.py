@@ -1,4 +1,4 @@
-"""Pages from templates: every value is escaped, what is missing is an error, and the sentences come from `texts`."""
+"""Rendering of templates (values are escaped, missing ones are errors, sentences come from `texts`) and formatting of values."""
 
 import datetime
 from collections.abc import Mapping
@@ -11,14 +11,14 @@ import jinja2
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from upwell.harvest.charts import percent
-from upwell.web.browse import Filter
+from upwell.report.charts import percent
+from upwell.web.browse import RowFilter
 from upwell.web.texts import ENGLISH
 
-__all__ = ["ago", "amount", "render", "respond", "short", "title_of"]
+__all__ = ["format_number", "format_time", "render", "respond", "title_of", "truncate"]
 
 T = ENGLISH
-SHOWN_LINK = 48  # characters
+SHOWN_LINK = 48  # characters of a displayed link
 SIGNS = {"is": "=", "has": "∋", "min": "≥", "max": "≤", "empty": "is empty", "filled": "is filled"}
 NAV = (
     ("home", "/", T.nav_home),
@@ -29,8 +29,8 @@ NAV = (
 )
 
 
-def amount(value: object) -> str:
-    """A number as people read it: years stay whole."""
+def format_number(value: object) -> str:
+    """Format a number for people: thousands separators only from 10,000, so that years stay readable."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     if isinstance(value, int) or value == int(value):
@@ -38,20 +38,20 @@ def amount(value: object) -> str:
     return f"{value:,.6g}"
 
 
-def short(text: object, most: int = 60) -> str:
-    """A text cut to a length."""
-    said = str(text)
-    return said if len(said) <= most else said[: most - 1] + "…"
+def truncate(text: object, max_chars: int = 60) -> str:
+    """Shorten a text to a maximum length."""
+    string = str(text)
+    return string if len(string) <= max_chars else string[: max_chars - 1] + "…"
 
 
 def title_of(row: Mapping[str, object]) -> str:
-    """What a thing is called: its first text that is neither a number nor an address; "" where it has none."""
+    """Return a title for a row: its first text that is neither a number nor a URL; "" if there is none."""
     texts = (value for name, value in row.items() if isinstance(value, str) and not name.startswith("_"))
     return next((text for text in texts if any(map(str.isalpha, text)) and not _is_link(text)), "")
 
 
-def ago(moment: str) -> str:
-    """When something was, as people say it."""
+def format_time(moment: str) -> str:
+    """Format an ISO time for people."""
     try:
         then = datetime.datetime.fromisoformat(moment)
     except ValueError:
@@ -65,52 +65,52 @@ def _is_link(value: object) -> bool:
 
 def _short_link(value: str) -> str:
     parts = urlsplit(value)
-    return short(f"{parts.netloc}{parts.path}".rstrip("/"), SHOWN_LINK)
+    return truncate(f"{parts.netloc}{parts.path}".rstrip("/"), SHOWN_LINK)
 
 
 def is_picture(name: str) -> bool:
-    """Whether a column holds addresses of pictures: the reader calls them so, with a number where there are several."""
+    """Return True if a column contains image URLs, judged by the name that the extraction gives them."""
     return name == "image" or name.startswith("image_") or name.endswith("_image")
 
 
-def _value_said(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, datetime.datetime):
         return value.date().isoformat()
-    return amount(value)
+    return format_number(value)
 
 
-def _filter_said(one: Filter) -> str:
-    return f"{one.column} {SIGNS[one.operation]} {short(one.value, 40)}".strip()
+def _describe_filter(row_filter: RowFilter) -> str:
+    return f"{row_filter.column} {SIGNS[row_filter.operation]} {truncate(row_filter.value, 40)}".strip()
 
 
 @lru_cache(1)
 def _templates() -> jinja2.Environment:
     folder = Path(__file__).parent / "templates"
-    found = jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder), autoescape=True, undefined=jinja2.StrictUndefined
     )
-    found.globals.update(t=T, nav=NAV, here="", given="", error="", look_help="", more=False, back="")
-    found.filters.update(
-        amount=amount,
-        short=short,
+    environment.globals.update(t=T, nav=NAV, here="", given="", error="", look_help="", more=False, back="")
+    environment.filters.update(
+        amount=format_number,
+        short=truncate,
         share=percent,
         is_link=_is_link,
         short_link=_short_link,
         is_picture=is_picture,
-        value_said=_value_said,
-        filter_said=_filter_said,
+        format_value=_format_value,
+        describe_filter=_describe_filter,
     )
-    return found
+    return environment
 
 
 def render(name: str, **values: Any) -> str:
-    """A template with its values."""
+    """Render a template."""
     return _templates().get_template(name).render(**values)
 
 
 def respond(
     request: Request, name: str, status: int = 200, headers: dict[str, str] | None = None, **values: Any
 ) -> HTMLResponse:
-    """A page."""
+    """Return a rendered page as a response."""
     text = render(name, token=request.app.state.token, **values)
     return HTMLResponse(text, status, headers={"cache-control": "no-store", **(headers or {})})

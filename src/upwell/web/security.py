@@ -1,9 +1,9 @@
-"""Who may see and change what.
+"""Access control of the web pages.
 
-- Only requests that name this server as their host are answered: a page elsewhere cannot reach it under a name of its own (DNS rebinding).
-- What changes something needs the token, and must not come from a page of another origin.
-- On other addresses than loopback everything needs the token.
-- Pages may load and run only what this server sends (CSP), and no other page may frame them.
+- Requests must name this server as their host, which prevents DNS rebinding.
+- Requests that change something need the token, and must not come from a page of another origin.
+- On addresses other than loopback, every request needs the token.
+- Pages may load and run only what this server sends (CSP), and other pages cannot frame them.
 """
 
 import hmac
@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from upwell.errors import WrongUsage
 
-__all__ = ["CSP", "MAX_BODY_BYTES", "Guard", "check_reach", "is_local_name"]
+__all__ = ["CSP", "MAX_BODY_BYTES", "Guard", "check_exposure", "is_local_name"]
 
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -30,11 +30,11 @@ HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
 )
 COOKIE = "upwell_token"
-MAX_BODY_BYTES = 100_000  # of a form that is sent here
+MAX_BODY_BYTES = 100_000  # size of an accepted form body
 
 
 def is_local_name(host: str) -> bool:
-    """Whether a host is this machine itself, whatever the network says.
+    """Return True if a host is this machine, whatever the network says.
 
     >>> [is_local_name(host) for host in ("localhost", "127.0.0.1", "::1", "10.0.0.1", "localhost.evil.org")]
     [True, True, True, False, False]
@@ -47,18 +47,18 @@ def is_local_name(host: str) -> bool:
         return False
 
 
-def check_reach(host: str, token: str) -> None:
-    """Raises WrongUsage where others could reach the pages and no token keeps them out."""
+def check_exposure(host: str, token: str) -> None:
+    """Raise WrongUsage if other machines could reach the pages without a token."""
     if not token and not is_local_name(host):
-        raise WrongUsage(f"--host {host}: others could reach it; give a secret with --token")
+        raise WrongUsage(f"--host {host} can be reached from other machines; set a secret with --token")
 
 
 class Guard:
-    """Stands before the pages."""
+    """ASGI middleware that enforces the rules above."""
 
     def __init__(self, app: ASGIApp, *, host: str, port: int, token: str, is_open: bool) -> None:
         self.app, self.host, self.port, self.token = app, host, port, token
-        self.is_open = is_open  # whether pages may be seen without the token
+        self.is_open = is_open  # pages may be read without the token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -76,38 +76,38 @@ class Guard:
                 await self._with_cookie(scope, query, receive, send)
                 return
             if not self.is_open and not self._has_token(headers):
-                said = "This page needs its token: open the address that `upwell serve` has printed.\n"
-                await PlainTextResponse(said, 401)(scope, receive, send)
+                message = "This page needs a token: open the address printed by `upwell serve`.\n"
+                await PlainTextResponse(message, 401)(scope, receive, send)
                 return
         else:
             body = await _body(receive)
             if body is None:
-                await PlainTextResponse("That is too much.\n", 413)(scope, receive, send)
+                await PlainTextResponse("The request body is too large.\n", 413)(scope, receive, send)
                 return
             scope["form"] = {
                 name: values[-1]
                 for name, values in parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True).items()
             }
-            # a cookie alone is no proof that the person meant it; the form on our own page has the token in it
+            # a cookie alone does not prove intent (CSRF); forms on our own pages contain the token
             if not (
                 self._is_token(scope["form"].get("token", "")) or self._is_token(given) or self._in_header(headers)
             ):
-                said = (
-                    "This needs the token: send it as the field `token`, or as the header `Authorization: Bearer …`.\n"
+                message = (
+                    "This request needs the token, as the field `token` or the header `Authorization: Bearer …`.\n"
                 )
-                await PlainTextResponse(said, 403)(scope, receive, send)
+                await PlainTextResponse(message, 403)(scope, receive, send)
                 return
         await self.app(scope, receive, _with_headers(send))
 
     def _refusal(self, scope: Scope, headers: dict[str, str]) -> str:
-        """Why a request is not answered at all; "" where it is."""
+        """Return why a request is refused; "" if it is accepted."""
         if not self._is_our_name(headers.get("host", "")):
-            return "This server is not known by that name.\n"
+            return "Unknown host name for this server.\n"
         origin = headers.get("origin", "")
         is_ours = not origin or urlsplit(origin).netloc == headers.get("host")
-        came_from_elsewhere = headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
-        if scope["method"] not in ("GET", "HEAD") and (not is_ours or came_from_elsewhere):
-            return "A page of another site cannot do this.\n"
+        is_cross_site = headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
+        if scope["method"] not in ("GET", "HEAD") and (not is_ours or is_cross_site):
+            return "Requests from pages of other sites are refused.\n"
         return ""
 
     def _is_our_name(self, netloc: str) -> bool:
@@ -132,18 +132,18 @@ class Guard:
         return self._in_header(headers) or (cookie is not None and self._is_token(cookie.value))
 
     async def _with_cookie(self, scope: Scope, query: dict[str, list[str]], receive: Receive, send: Send) -> None:
-        """Keeps the token of an address in a cookie, and leads to the address without it."""
+        """Store the token of a URL in a cookie, and redirect to the URL without it."""
         from urllib.parse import quote, urlencode
 
         rest = [(name, value) for name, values in query.items() if name != "token" for value in values]
-        where = quote("/" + scope["path"].lstrip("/")) + (f"?{urlencode(rest)}" if rest else "")
-        answer = RedirectResponse(where, 303)
-        answer.set_cookie(COOKIE, self.token, httponly=True, samesite="strict", max_age=30 * 24 * 3600)
-        await answer(scope, receive, send)
+        location = quote("/" + scope["path"].lstrip("/")) + (f"?{urlencode(rest)}" if rest else "")
+        response = RedirectResponse(location, 303)
+        response.set_cookie(COOKIE, self.token, httponly=True, samesite="strict", max_age=30 * 24 * 3600)
+        await response(scope, receive, send)
 
 
 def _is_address(host: str) -> bool:
-    """Whether a host is an address and no name: what a page elsewhere calls us is always a name (DNS rebinding)."""
+    """Return True if a host is an IP address: DNS rebinding always uses a name."""
     try:
         return bool(ip_address(host))
     except ValueError:
@@ -151,7 +151,7 @@ def _is_address(host: str) -> bool:
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """The body of a request; None where it is too long."""
+    """Return the body of a request; None if it is too large."""
     body: bytes = b""
     while True:
         message = await receive()
@@ -163,9 +163,9 @@ async def _body(receive: Receive) -> bytes | None:
 
 
 def _with_headers(send: Send) -> Send:
-    """Adds the headers that keep pages to themselves; a page that brings its own policy keeps it."""
+    """Add the security headers; a page's own policy is kept."""
 
-    async def sending(message: Message) -> None:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = list(message.get("headers", []))
             names = {name.lower() for name, _ in headers}
@@ -174,4 +174,4 @@ def _with_headers(send: Send) -> Send:
             message = {**message, "headers": [*headers, *HEADERS]}
         await send(message)
 
-    return sending
+    return send_with_headers

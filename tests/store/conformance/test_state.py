@@ -1,4 +1,4 @@
-"""What a state keeps, wherever it is kept: every test runs with SQLite and with PostgreSQL."""
+"""Contents of a state, wherever it is stored: every test runs with SQLite and with PostgreSQL."""
 
 import json
 import random
@@ -12,12 +12,11 @@ import pytest
 
 from tests.store.conformance.conftest import Place
 from upwell.errors import CannotKeep
-from upwell.model import PAGE, ArchivedBody, Outcome, Record, Request, Response
-from upwell.store.database import Database
-from upwell.store.peek import Peek
-from upwell.store.places import InPostgres, open_database
-from upwell.store.state import ASKED_BY, MAX_WAIT_SECONDS, RECORDS_AT_ONCE, State
-from upwell.store.state_tables import VERSION
+from upwell.store.database import ADDED_COLUMNS, VERSION, StateDatabase
+from upwell.store.location import PostgresLocation, open_database
+from upwell.store.read_only import ReadOnlyState
+from upwell.store.state import ASKED_BY_NOTE, MAX_BATCH_RECORDS, MAX_BATCH_SECONDS, State
+from upwell.types import PAGE_PREFIX, ArchivedBody, Decision, Outcome, Record, Request, Response, WeighedCandidate
 
 ORIGIN = {"_source": "http://h/s", "_query": "q", "_page": "p1"}
 
@@ -31,8 +30,8 @@ def records(**fields: str) -> list[Record]:
 
 
 @contextmanager
-def written(place: Place) -> Iterator[Database]:
-    """The tables of a state, open for a test that damages them."""
+def written(place: Place) -> Iterator[StateDatabase]:
+    """Open the tables of a state for a test that damages them."""
     db = open_database(place)
     try:
         yield db
@@ -41,7 +40,7 @@ def written(place: Place) -> Iterator[Database]:
 
 
 def test_outcomes_are_replayed_in_order(place: Place) -> None:
-    """First the error, then the answer; after that nothing, or the answer again where it may be reused."""
+    """First the error, then the answer; after that nothing, or the answer again if it may be reused."""
     request = Request(url="http://h/?q=1", query="1")
     with State(place) as state:
         state.store(request, Outcome(error="down", sent=5))
@@ -64,7 +63,7 @@ def test_outcomes_are_replayed_in_order(place: Place) -> None:
 
 
 def test_an_error_page_is_not_reused_and_an_old_outcome_does_not_count(place: Place) -> None:
-    """`reuse` gives good answers only; `max_age` leaves what is older unused."""
+    """`reuse` returns successful answers only; `max_age` ignores older ones."""
     page = Request(url="http://h/404")
     with State(place) as state:
         state.store(page, Outcome(response=answer(page, status=404), sent=1))
@@ -78,13 +77,13 @@ def test_an_error_page_is_not_reused_and_an_old_outcome_does_not_count(place: Pl
         assert state.replay(page) is not None
 
 
-def test_trailing_errors_are_forgotten(place: Place) -> None:
-    """When the state is opened, errors after the last answer are deleted, so that their requests are sent again; earlier ones stay."""
+def test_trailing_errors_are_deleted_on_opening(place: Place) -> None:
+    """Errors after the last answer are deleted, so that their requests are sent again; earlier errors stay."""
     failed_early, answered, failed_late, refused = (Request(url=f"http://h/{n}") for n in range(4))
     with State(place) as state:
         state.store(failed_early, Outcome(error="early"))
         state.store(answered, Outcome(response=answer(answered)))
-        for _ in range(60):  # more than are looked at at once
+        for _ in range(60):  # more than are read at a time
             state.store(failed_late, Outcome(error="late"))
         state.store(refused, Outcome(response=answer(refused, status=503)))
     with State(place) as state:
@@ -95,8 +94,8 @@ def test_trailing_errors_are_forgotten(place: Place) -> None:
         assert state.replay(refused, reuse=True) is None
 
 
-def test_only_errors_are_all_forgotten(place: Place) -> None:
-    """A harvest that never had an answer begins anew, whatever came."""
+def test_a_state_with_only_errors_starts_anew(place: Place) -> None:
+    """A harvest that never received an answer begins from the start."""
     request = Request(url="http://h/")
     with State(place) as state:
         state.store(request, Outcome(error="down"))
@@ -106,8 +105,8 @@ def test_only_errors_are_all_forgotten(place: Place) -> None:
         assert state.replay(request, reuse=True) is not None
 
 
-def test_records_are_merged_and_counted_once_for_each_page(place: Place) -> None:
-    """A second sight fills gaps; the same page again, as in a replay, changes nothing."""
+def test_records_are_merged_and_counted_once_per_page(place: Place) -> None:
+    """A second sighting fills gaps; the same page again, as in a replay, changes nothing."""
     with State(place) as state:
         first = [Record(key="a", url=None, path="/x", text="", fields={"n": "1"})]
         second = [Record(key="a", url=None, path="/x", text="", fields={"n": "other", "m": "2"})]
@@ -120,8 +119,8 @@ def test_records_are_merged_and_counted_once_for_each_page(place: Place) -> None
         }  # fmt: skip
 
 
-def test_a_key_twice_on_a_page(place: Place) -> None:
-    """It is one record and one sight; the second fills the gaps of the first."""
+def test_a_key_twice_on_a_page_is_one_record(place: Place) -> None:
+    """It is one sighting; the second fills the gaps of the first."""
     twice = [
         Record(key="a", url=None, path="", text="", fields=fields) for fields in ({"n": "1"}, {"n": "2", "m": "3"})
     ]
@@ -131,8 +130,8 @@ def test_a_key_twice_on_a_page(place: Place) -> None:
         assert (row["n"], row["m"], row["_seen"]) == ("1", "3", 1)
 
 
-def test_rows_come_in_the_order_of_arrival(place: Place) -> None:
-    """More than are read at once, and keys whose order is another one."""
+def test_rows_are_returned_in_the_order_of_arrival(place: Place) -> None:
+    """With more rows than are read at a time, and keys in another order."""
     keys = [f"{(n * 7919) % 2503:05d}" for n in range(2500)]
     with State(place) as state:
         for start in range(0, 2500, 250):
@@ -143,8 +142,8 @@ def test_rows_come_in_the_order_of_arrival(place: Place) -> None:
         assert len(state) == 2500
 
 
-def test_what_other_queries_show_otherwise_varies(place: Place) -> None:
-    """A field that says something else whenever another query brings the record; one that stays is none."""
+def test_fields_that_differ_between_queries_are_varying(place: Place) -> None:
+    """A field that changes whenever another query returns the record varies; a constant one does not."""
     with State(place) as state:
         for number in range(8):
             found = [Record(key="a", url=None, path="", text="", fields={"score": str(number), "name": "n"})]
@@ -152,21 +151,21 @@ def test_what_other_queries_show_otherwise_varies(place: Place) -> None:
         assert state.varying() == {"http://h/s": {"score"}}
 
 
-def test_details_stand_beside_the_record(place: Place) -> None:
-    """What its own page says has a name of its own, and what a later run finds otherwise keeps the old row in the history."""
+def test_fields_of_record_pages_are_stored_with_the_record(place: Place) -> None:
+    """They have their own names, and a later run with other values keeps the old row in the history."""
     with State(place) as state:
         state.add(records(a="1", b="2"), ORIGIN)
         state.add_details("a", {"n": "long"})
-        assert [row.get(PAGE + "n") for row in state.rows()] == ["long", None]
+        assert [row.get(PAGE_PREFIX + "n") for row in state.rows()] == ["long", None]
         state.start_next_run()
         state.add_details("a", {"n": "longer"})
         state.add_details("b", {"n": "first"})
-        assert [row.get(PAGE + "n") for row in state.rows()] == ["longer", "first"]
+        assert [row.get(PAGE_PREFIX + "n") for row in state.rows()] == ["longer", "first"]
         assert [kind for kind, _, _ in state.changes()] == ["changed"]
 
 
 def test_a_later_run_finds_new_changed_and_unseen_records(place: Place) -> None:
-    """A changed row replaces the old one, which goes into the history; records that are gone leave the table."""
+    """A changed row replaces the old one, which is moved to the history; gone records leave the table."""
     with State(place) as state:
         state.add(records(a="a", b="b", c="c"), ORIGIN)
         state.start_next_run()
@@ -185,8 +184,8 @@ def test_a_later_run_finds_new_changed_and_unseen_records(place: Place) -> None:
         assert (len(state), state.note("finished")) == (0, "")
 
 
-def test_a_run_replays_nothing_of_the_one_before(place: Place) -> None:
-    """A refresh asks anew; its outcomes are replayed to the next process."""
+def test_a_run_does_not_replay_the_previous_run(place: Place) -> None:
+    """A refresh sends its requests again; its outcomes are replayed to the next process."""
     request = Request(url="http://h/")
     with State(place) as state:
         state.store(request, Outcome(response=answer(request, b"old"), sent=1))
@@ -202,10 +201,10 @@ def test_a_run_replays_nothing_of_the_one_before(place: Place) -> None:
         assert state.replay(request) is None
 
 
-def test_which_rows_asked(place: Place) -> None:
-    """Where queries come from rows of another harvest, each record has the keys of those rows."""
+def test_records_have_the_keys_of_the_rows_that_asked(place: Place) -> None:
+    """If queries come from rows of another harvest, each record has the keys of these rows."""
     with State(place) as state:
-        state.set_note(ASKED_BY, json.dumps({"q": ["row 1", "row 2"], "r": ["row 2", "row 3"]}))
+        state.set_note(ASKED_BY_NOTE, json.dumps({"q": ["row 1", "row 2"], "r": ["row 2", "row 3"]}))
         state.add(records(a="a"), ORIGIN)
         state.add(records(a="a", b="b"), {**ORIGIN, "_query": "r", "_page": "p2"})
         assert {row["_key"]: row["_asked_by"] for row in state.rows()} == {
@@ -214,8 +213,8 @@ def test_which_rows_asked(place: Place) -> None:
         }
 
 
-def test_notes(place: Place) -> None:
-    """A note is what was stored last, whatever characters it has; there is a default for those that were not."""
+def test_a_note_returns_the_last_stored_text(place: Place) -> None:
+    """With any characters; missing notes have a default."""
     with State(place) as state:
         state.set_note("a", "first")
         state.set_note("a", "100 % of it’s “?” :name {x} \\ 漢字 \U0001f600")
@@ -224,8 +223,8 @@ def test_notes(place: Place) -> None:
         assert (state.note("b"), state.note("b", "default")) == ("", "default")
 
 
-def test_texts_with_characters_that_nobody_expects(place: Place) -> None:
-    """Fields, keys and errors with zero bytes do not stop a harvest, and can be found again."""
+def test_texts_with_zero_bytes_are_stored(place: Place) -> None:
+    """Fields, keys and errors with zero bytes do not stop a harvest, and can be read again."""
     with State(place) as state:
         strange = [Record(key="k\0", url=None, path="", text="", fields={"n": "a\0b"})]
         assert state.add(strange, ORIGIN) == [True]
@@ -236,7 +235,7 @@ def test_texts_with_characters_that_nobody_expects(place: Place) -> None:
 
 
 def test_texts_are_sorted_by_their_bytes(place: Place) -> None:
-    """The order of queries is that of SQLite everywhere, not that of a language."""
+    """The order of queries is the same in all databases, independent of the locale."""
     with State(place) as state:
         for number, query in enumerate(("b", "B", "a", "ä", "Z", "_")):
             state.add(records(a="a"), {**ORIGIN, "_query": query, "_page": str(number)})
@@ -244,7 +243,7 @@ def test_texts_are_sorted_by_their_bytes(place: Place) -> None:
 
 
 def test_a_failed_transaction_leaves_nothing(place: Place) -> None:
-    """Of a page with a record that cannot be stored, no record is."""
+    """If one record of a page cannot be stored, none is."""
     with State(place) as state:
         bad = [*records(a="a"), Record(key="b", url=None, path="", text="", fields={"n": object()})]  # type: ignore[dict-item] # meant
         with pytest.raises(TypeError):
@@ -254,18 +253,18 @@ def test_a_failed_transaction_leaves_nothing(place: Place) -> None:
 
 
 def test_a_second_worker_gets_an_error(place: Place) -> None:
-    """While one has the state open, another is told so; afterwards it gets it."""
+    """While one worker has the state open, another gets an error; afterwards it can open it."""
     with State(place) as state:
         state.set_note("a", "b")
-        with pytest.raises(CannotKeep, match="another process"):
+        with pytest.raises(CannotKeep, match=r"is harvesting it already|another process"):
             State(place)
         state.set_note("a", "c")
     with State(place) as state:
         assert state.note("a") == "c"
 
 
-def test_damaged_rows_are_asked_again_and_passed_over(place: Place) -> None:
-    """A body, a head and a record that cannot be read are as if they had never come; what is whole stays."""
+def test_damaged_rows_are_ignored_and_requested_again(place: Place) -> None:
+    """An unreadable body, head or record counts as never received; the rest stays."""
     pages = [Request(url=f"http://h/{n}") for n in range(3)]
     with State(place) as state:
         for page in pages:
@@ -280,8 +279,8 @@ def test_damaged_rows_are_asked_again_and_passed_over(place: Place) -> None:
         assert [row["_key"] for row in state.rows()] == ["b"]
 
 
-def test_bodies_of_the_archive(place: Place) -> None:
-    """Where the archive has lost a body, a file asks again; a database has it too, because another machine may go on."""
+def test_bodies_missing_from_the_archive_are_requested_again(place: Place) -> None:
+    """A file requests them again; a database also stores them, because another machine may continue."""
 
     class Lost:
         def read(self, place: ArchivedBody) -> bytes | None:
@@ -294,11 +293,11 @@ def test_bodies_of_the_archive(place: Place) -> None:
         state.store(request, Outcome(response=response, sent=1))
     with State(place, Lost()) as state:
         outcome = state.replay(request)
-        assert (outcome is not None) == isinstance(place, InPostgres)
+        assert (outcome is not None) == isinstance(place, PostgresLocation)
 
 
 def test_a_newer_version_is_left_alone(place: Place) -> None:
-    """Tables of a later Upwell are not touched, and the message says what to do."""
+    """Tables of a later version are not touched, and the message says what to do."""
     with State(place) as state:
         state.set_note("a", "b")
     set_version(place, 99)
@@ -312,7 +311,7 @@ def test_a_newer_version_is_left_alone(place: Place) -> None:
 
 
 def test_an_older_version_is_upgraded(place: Place) -> None:
-    """Tables of version 1 get the columns that came later, and what they hold stays."""
+    """Tables of version 1 get the later columns and keep their contents."""
     request = Request(url="http://h/")
     with State(place) as state:
         state.store(request, Outcome(response=answer(request, b"kept")))
@@ -326,8 +325,35 @@ def test_an_older_version_is_upgraded(place: Place) -> None:
         assert outcome.response.archived is None
 
 
-def test_what_the_window_reads(place: Place) -> None:
-    """Rows, details, queries, history and places in the archive, as the page in the browser shows them."""
+def test_a_request_is_stored_with_its_decision_and_its_yield(place: Place) -> None:
+    """The highest number of new records counts; without a decision there is none; rereading everything starts from nothing."""
+    chosen, other = WeighedCandidate("word", "lima\0", 2, 19.51, 200.0, 10.3, 80.0), WeighedCandidate("check", "cusco")
+    decision = Decision(chosen, (other,), True, "http://h/s")
+    request = Request(url="http://h/s?q=lima", query="lima", decision=decision)
+    with State(place) as state:
+        number = state.store(request, Outcome(response=answer(request), sent=2))
+        plain = state.store(Request(url="http://h/robots.txt"), Outcome(error="down"))
+        for records_read, new in ((20, 7), (20, 0)):
+            state.note_yield(number, records_read, new)
+        state.note_yield(0, 20, 20)  # a response that no state has stored
+    with written(place) as db:
+        first, second = ReadOnlyState(db).stored_requests()
+        assert (first.number, first.method, first.url, first.sent, first.status) == (number, "GET", request.url, 2, 200)
+        assert (first.decision, first.records, first.new) == (decision, 20, 7)
+        assert (second.number, second.decision, second.records, second.error) == (plain, None, None, "down")
+        assert not second.is_of_older_version
+        assert list(ReadOnlyState(db).stored_requests(plain)) == [second]
+        stored = ReadOnlyState(db).answer(number, NoBodies())
+        assert stored is not None
+        assert (stored.body, stored.number) == (b"x", number)
+    with State(place) as state:
+        state.forget_records()
+    with written(place) as db:
+        assert [stored.new for stored in ReadOnlyState(db).stored_requests(number)] == [None]
+
+
+def test_a_read_only_view_returns_rows_history_and_archive_locations(place: Place) -> None:
+    """Rows, details, queries, history and locations in the archive, as used by the web interface."""
     request, digest = Request(url="http://h/%20?q=é"), "sha1:" + "A" * 32
     response = Response(
         request=request, url=request.url, status=200, headers={}, body=b"",
@@ -341,7 +367,7 @@ def test_what_the_window_reads(place: Place) -> None:
         state.start_next_run()
         state.add(records(a="2"), {**ORIGIN, "_query": "z", "_page": "p3"})
     with written(place) as db:
-        window = Peek(db)
+        window = ReadOnlyState(db)
         assert (window.records(), window.note("run")) == (2, "2")
         assert (window.row("a") or {})["n"] == "2"
         assert window.row("none") is None
@@ -355,14 +381,14 @@ def test_what_the_window_reads(place: Place) -> None:
 
 
 class NoBodies:
-    """An archive that keeps nothing."""
+    """Archive that stores nothing."""
 
     def read(self, place: ArchivedBody) -> bytes | None:
         return None
 
 
 def set_version(place: Place, version: int) -> None:
-    if isinstance(place, InPostgres):
+    if isinstance(place, PostgresLocation):
         with psycopg.connect(place.address) as db:
             db.execute("UPDATE upwell.about_tables SET version = %s", (version,))
     else:
@@ -372,8 +398,8 @@ def set_version(place: Place, version: int) -> None:
 
 
 def drop_columns(place: Place) -> None:
-    columns = ("archive_file", "archive_offset", "archive_digest")
-    if isinstance(place, InPostgres):
+    columns = [column for added in ADDED_COLUMNS.values() for _, column, _ in added]
+    if isinstance(place, PostgresLocation):
         with psycopg.connect(place.address) as db:
             for column in columns:
                 db.execute(f"ALTER TABLE upwell.all_outcomes DROP COLUMN {column} CASCADE")
@@ -385,11 +411,11 @@ def drop_columns(place: Place) -> None:
         file.close()
 
 
-def test_a_place_that_cannot_be_used(place: Place, tmp_path: Path) -> None:
-    """Each error names the place and says what to do about it."""
-    if isinstance(place, InPostgres):
+def test_errors_name_the_unusable_location(place: Place, tmp_path: Path) -> None:
+    """Each says what to do about it."""
+    if isinstance(place, PostgresLocation):
         with pytest.raises(CannotKeep, match=r"/nowhere.*does not exist.*run the same command again"):
-            State(InPostgres(place.address.replace("/conformance", "/nowhere"), "s"))
+            State(PostgresLocation(place.address.replace("/conformance", "/nowhere"), "s"))
     else:
         (tmp_path / "bad.sqlite").write_bytes(b"not a database, but long enough to look at" * 100)
         with pytest.raises(CannotKeep, match="damaged"):
@@ -398,8 +424,8 @@ def test_a_place_that_cannot_be_used(place: Place, tmp_path: Path) -> None:
             State(tmp_path / "no" / "folder" / "state.sqlite")
 
 
-def test_a_page_of_many_records(place: Place) -> None:
-    """More records than one statement looks up: each is new once, and known after that."""
+def test_a_page_may_have_more_records_than_one_statement(place: Place) -> None:
+    """Each is new once, and known after that."""
     page = records(**{f"k{i}": str(i) for i in range(250)})
     with State(place) as state:
         assert state.add(page, ORIGIN) == [True] * 250
@@ -407,8 +433,8 @@ def test_a_page_of_many_records(place: Place) -> None:
         assert [row["_seen"] for row in state.rows()] == [2] * 250
 
 
-def test_pages_that_are_written_together(place: Place) -> None:
-    """Random pages of two runs, some seen again as in a replay, leave the same tables as when each is written at once."""
+def test_pages_written_together_give_the_same_tables(place: Place) -> None:
+    """Random pages of two runs, some of them repeated as in a replay, give the same tables as when each is written immediately."""
     rng = random.Random(3)
     pages = []
     for number in range(120):
@@ -438,8 +464,8 @@ def test_pages_that_are_written_together(place: Place) -> None:
     assert kept[0] == kept[1]
 
 
-def test_records_that_wait_to_be_written(place: Place) -> None:
-    """They are there for everybody who reads, and when the state is closed, whatever ended the harvest."""
+def test_pending_records_are_visible_and_written_on_close(place: Place) -> None:
+    """They are visible to every reader, and written when the state is closed, however the harvest ended."""
     with State(place) as state:
         state.add_later(records(a="1"), ORIGIN)
         assert len(state) == 1
@@ -452,19 +478,19 @@ def test_records_that_wait_to_be_written(place: Place) -> None:
     failed.__exit__(ValueError, ValueError("of the harvest"), None)
     with State(place) as state:
         assert [(row["_key"], row["_seen"]) for row in state.rows()] == [("a", 2), ("b", 1), ("c", 2), ("d", 1)]
-        state.add_later(records(**{f"k{n}": "x" for n in range(RECORDS_AT_ONCE)}), {**ORIGIN, "_page": "p5"})
-        state._db.close()  # as a kill would
+        state.add_later(records(**{f"k{n}": "x" for n in range(MAX_BATCH_RECORDS)}), {**ORIGIN, "_page": "p5"})
+        state._db.close()  # as in a kill
     with State(place) as state:
-        assert len(state) == 4 + RECORDS_AT_ONCE
+        assert len(state) == 4 + MAX_BATCH_RECORDS
 
 
-def test_records_wait_a_second_at_most_where_others_follow(place: Place) -> None:
-    """Somebody may be looking at the table of a harvest that asks once a second: each of its pages is written as it comes."""
+def test_records_are_written_within_a_second(place: Place) -> None:
+    """For readers of a slow harvest: if it sends one request per second, each page is written immediately."""
     with State(place) as state:
         state.add_later(records(a="1"), ORIGIN)
         assert not state._unwritten
         state.add_later(records(b="2"), ORIGIN)
         assert len(state._unwritten) == 1
-        state._written_at -= MAX_WAIT_SECONDS
+        state._written_at -= MAX_BATCH_SECONDS
         state.add_later(records(c="3"), ORIGIN)
         assert not state._unwritten

@@ -1,4 +1,4 @@
-// Little is done here: a harvest that runs is followed, and filters are fetched when they are opened. Pages work without it.
+// Follows a running harvest, and loads filters when they are opened. The pages work without this script.
 "use strict";
 const live = document.querySelector("[data-live]");
 if (live) {

@@ -1,0 +1,29 @@
+"""Build the native module (src/upwell/native); everything else is in pyproject.toml.
+
+The module contains a digest of its sources, by which `upwell.native` recognises a module that was built from other sources. Without a
+compiler or Python.h the installation continues without the module: pure Python computes the same, more slowly.
+
+To build it in place: `python setup.py build_ext --inplace`.
+"""
+
+from hashlib import sha256
+from pathlib import Path
+
+from setuptools import Extension, setup
+
+FOLDER = Path("src/upwell/native")
+FILES = sorted([*FOLDER.glob("*.c"), *FOLDER.glob("*.h")])
+DIGEST = sha256(b"".join(file.read_bytes() for file in FILES)).hexdigest()[:16]  # as `upwell.native.sources_digest`
+
+setup(
+    ext_modules=[
+        Extension(
+            "upwell.native._native",
+            sources=[str(file) for file in FILES if file.suffix == ".c"],
+            depends=[str(file) for file in FILES if file.suffix == ".h"],
+            define_macros=[("SOURCES", f'"{DIGEST}"')],
+            extra_compile_args=["-O3", "-std=c11", "-fvisibility=hidden"],
+            optional=True,
+        )
+    ]
+)

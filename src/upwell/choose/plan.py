@@ -1,0 +1,91 @@
+"""The plan of a harvest: how far to go, and what the user knows already."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from upwell.errors import WrongUsage
+
+if TYPE_CHECKING:
+    from upwell.choose.proposers import ProposerFactory
+    from upwell.discover.discovery import Browser
+    from upwell.papers.entity import Knowledge
+    from upwell.source.model import SourceModel
+
+__all__ = ["Goal", "Plan", "Reason"]
+
+Reason = Literal["coverage", "budget", "saturated", "exhausted", "blocked", "forbidden", "interrupted"]
+Goal = Literal["complete", "representative"]
+ENDS = ("coverage", "saturated", "exhausted")  # reasons to stop that remain valid however often the harvest is repeated
+BROWSERS = ("auto", "never", "always")  # as `discover.discovery.Browser`, which would load numpy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Plan of a harvest: how far to go, and what the user knows already."""
+
+    budget: int = 1000  # requests
+    seconds: float = 0.0  # 0: unlimited
+    bytes: int = 0  # received; 0: unlimited
+    coverage: float = 0.98  # stop at this share of the estimated size; the estimate itself is a few points off
+    goal: Goal = "complete"  # representative: many different queries, first pages only (Entity)
+    about: str = ""  # only records that match this query, beyond the result cap (Yuan §2)
+    # record pages to read: first (as records arrive), last (when no candidate is left), or at most this number; "": a
+    # small sample
+    details: Literal["", "first", "last"] | int = ""
+    columns: tuple[str, ...] = ()  # of the table, in this order; empty: all
+    drop: tuple[str, ...] = ()  # columns to leave out of the table
+    refresh: bool = False  # ask again for the records of a finished harvest
+    form: int | None = None  # number of the form to use, whatever its purpose seems to be
+    search_interface: str = ""  # how to query the site: a URL with {query} in place of the query
+    models: tuple[SourceModel, ...] = ()  # source models learned before, one per source
+    browser: Browser = "auto"  # auto: use the browser only if the plain page has no search interface
+    words: tuple[str, ...] = ()  # queries of the user, asked first
+    asked_by: Mapping[str, Sequence[str]] = field(default_factory=dict)  # query → keys of the rows that it comes from
+    proposers: tuple[ProposerFactory, ...] = ()  # plug-ins that propose queries (`proposers`)
+    knowledge: Knowledge | None = None  # names to ask for, of the types that the records mention
+    seed: int = 0
+    # nonsense queries; Entity §5 uses 10, but its failures come from the signature, not from the number
+    background: int = 3
+    probes: int = 10  # queries to learn from at a time; Thor §IV uses 100, but a harvest continues to learn
+    patience: int = 30  # requests in a row without a new record after which the source counts as saturated
+    # while a list without a total is fetched, one of this many pages belongs to a check query; not swept
+    checks: int = 8
+    failures: int = 10  # error answers in a row after which the source counts as blocked
+
+    def __post_init__(self) -> None:
+        for name in ("budget", "probes", "patience", "failures"):
+            if getattr(self, name) < 1:
+                raise WrongUsage(f"{name}={getattr(self, name)}: must be at least 1")
+        for name in ("seconds", "bytes", "background", "checks"):
+            if getattr(self, name) < 0:
+                raise WrongUsage(f"{name}={getattr(self, name)}: must be 0 or more")
+        if not 0 < self.coverage <= 1:
+            raise WrongUsage(f"coverage={self.coverage}: must be a share above 0 and at most 1 (0.98 is 98 %)")
+        for name, words in (("goal", get_args(Goal)), ("browser", BROWSERS)):
+            if getattr(self, name) not in words:
+                raise WrongUsage(f"{name}={getattr(self, name)!r}: use {', '.join(words[:-1])} or {words[-1]}")
+
+    @property
+    def template(self) -> str:
+        """Return `search_interface`; deprecated, to be removed in the next release."""
+        warnings.warn("Plan.template is now Plan.search_interface", DeprecationWarning, stacklevel=2)
+        return self.search_interface
+
+
+if not TYPE_CHECKING:
+    _init = Plan.__init__
+
+    @wraps(_init)
+    def _init_with_former_name(self: Plan, **options: Any) -> None:
+        """Create a plan; accept the former name `template` of `search_interface`."""
+        if "template" in options:
+            warnings.warn("Plan(template=…) is now Plan(search_interface=…)", DeprecationWarning, stacklevel=2)
+            options.setdefault("search_interface", options.pop("template"))
+        _init(self, **options)
+
+    Plan.__init__ = _init_with_former_name

@@ -1,0 +1,168 @@
+"""Progress of a harvest: an observer that draws one line on stderr and can write every event to a log.
+
+If stderr is not a terminal, a plain line is printed every ten seconds.
+"""
+
+import json
+import sys
+import time
+from collections import deque
+from pathlib import Path
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Column
+
+from upwell.cli.printing import printable
+from upwell.harvest.events import (
+    Asked,
+    Event,
+    Found,
+    Held,
+    Learned,
+    Observer,
+    Opened,
+    Passed,
+    Stopped,
+    Stopping,
+    Trouble,
+    event_line,
+    open_log,
+    without_records,
+)
+from upwell.types import Estimate
+
+__all__ = ["ProgressLine"]
+
+SECONDS_BETWEEN_LINES = 10.0  # between two plain lines if stderr is not a terminal
+RATE_SECONDS = 30.0  # length of the window for the rate of requests
+
+
+class ProgressLine:
+    """Progress bar of the share held, with the figures behind it; sources and sites are added up."""
+
+    def __init__(self, budget: int, visible: bool, log: Path | None = None) -> None:
+        self.console = Console(stderr=True)
+        self.log = open_log(log) if log else None
+        self.budget, self.visible = budget, visible
+        self.requests: dict[str, int] = {}  # by site
+        self.last: dict[str, Asked] = {}  # by source
+        self.sizes: dict[str, tuple[Estimate, bool, int | None]] = {}  # by source: size, lower bound, requests to 90 %
+        self.ended_requests = self.ended_records = 0  # totals of sites that ended; nothing else of them is kept
+        self.ended_size: tuple[Estimate, bool, int | None] | None = None  # the sum for these sites
+        self.problems = 0
+        self.sent: deque[tuple[float, int]] = deque(maxlen=500)  # time, total number of requests
+        self.last_line = time.monotonic()
+        columns = (
+            BarColumn(bar_width=10),
+            TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
+            TimeElapsedColumn(),
+        )
+        is_drawn = visible and self.console.is_terminal
+        self.bar = Progress(
+            *columns, console=self.console, disable=not is_drawn, expand=False, redirect_stdout=sys.stdout.isatty()
+        )
+        self.task = self.bar.add_task("looking for the search form", total=None)
+
+    def __enter__(self) -> Observer:
+        self.bar.start()
+        return self.follow
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.bar.stop()
+        if self.log:
+            self.log.close()
+
+    @without_records
+    def follow(self, event: Event) -> None:
+        """Show one event, and log it unless it is a record: records are in the table."""
+        if self.log and not isinstance(event, Held):
+            self.log.write(json.dumps(event_line(event), ensure_ascii=False) + "\n")
+            self.log.flush()
+        if isinstance(event, Found):
+            self._say(f"search interface: {event.search_interface.method} {event.search_interface.url}")
+        elif isinstance(event, Passed):
+            self._say(f"clicked “{event.label}” on the consent page {event.url}")
+        elif isinstance(event, Learned):
+            self._say(f"learned from {event.probes} answers")
+        elif isinstance(event, Trouble):
+            self.problems += 1
+            self._say(f"left out: {event.skipped.reason}")
+        elif isinstance(event, Asked):
+            self._count(event)
+        elif isinstance(event, Stopping):
+            self._say(
+                "stopping: writing the results so far" if event.times == 1 else "still writing the results so far"
+            )
+        elif isinstance(event, Opened):
+            self._send(event.site, event.requests)
+            self._show(f"{event.pages:,} record pages read, {event.waiting:,} waiting · {self._requests()}")
+        elif isinstance(event, Stopped):
+            self.bar.update(self.task, description=f"stopped: {event.reason}")
+            if event.reason != "interrupted":  # an interrupted site may continue
+                self._forget(event.site)
+
+    def _say(self, message: str) -> None:
+        self.console.print(printable(message), markup=False, highlight=False, soft_wrap=True)
+
+    def _show(self, line: str, share: float = 0.0) -> None:
+        """Draw the line, or print it at intervals if stderr is not a terminal."""
+        self.bar.update(self.task, total=1.0 if share else None, completed=share, description=line)
+        now = time.monotonic()
+        if self.visible and self.bar.disable and now - self.last_line >= SECONDS_BETWEEN_LINES:
+            self.last_line = now
+            self._say(line)
+
+    def _forget(self, site: str) -> None:
+        """Reduce a site that ended to its figures, added to those of others."""
+        self.ended_requests += self.requests.pop(site, 0)
+        for source in [source for source, last in self.last.items() if last.site == site]:
+            self.ended_records += self.last.pop(source).records
+            size, is_open, _ = self.sizes.pop(source, (Estimate(estimate=0, low=0, high=0), True, None))
+            before, was_open, _ = self.ended_size or (Estimate(estimate=0, low=0, high=0), False, None)
+            both = Estimate(
+                estimate=before.estimate + size.estimate, low=before.low + size.low, high=before.high + size.high
+            )
+            self.ended_size = both, is_open or was_open, None
+
+    def _send(self, site: str, requests: int) -> None:
+        self.requests[site] = requests
+        self.sent.append((time.monotonic(), self.ended_requests + sum(self.requests.values())))
+
+    def _count(self, event: Asked) -> None:
+        source = event.source or event.site
+        self._send(event.site, event.requests)
+        self.last[source] = event
+        if event.size is not None:
+            self.sizes[source] = event.size, event.lower_bound, event.requests_to_goal
+        records = self.ended_records + sum(last.records for last in self.last.values())
+        share, statement = self._coverage(records)
+        self._show(f"{records:,} records{statement} · {self._requests()}", share)
+
+    def _coverage(self, records: int) -> tuple[float, str]:
+        """Return the share held of all sources (0: not known), and a phrase that states it."""
+        sizes = [*self.sizes.values(), *([self.ended_size] if self.ended_size else [])]
+        if not sizes:
+            return 0.0, ""
+        low = sum(size.low for size, _, _ in sizes)
+        if len(self.sizes) < len(self.last) or any(is_open for _, is_open, _ in sizes):
+            return 0.0, f" of at least {round(max(low, records)):,}"
+        ends = (sum(size.high for size, _, _ in sizes), low)
+        estimate = sum(size.estimate for size, _, _ in sizes)
+        lowest, highest = (min(1.0, records / max(1.0, end)) for end in ends)
+        share = min(1.0, records / max(1.0, estimate))
+        interval = f" ({lowest:.0%}–{highest:.0%})" if f"{lowest:.0%}" != f"{highest:.0%}" else ""
+        remaining = [to_goal for _, _, to_goal in self.sizes.values() if to_goal]
+        goal = f" · 90% in ~{sum(remaining):,}" if remaining else ""
+        return share, f", {share:.0%}{interval}{goal}"
+
+    def _requests(self) -> str:
+        """Return the requests sent and allowed, their rate, and the number of problems."""
+        now, total = self.sent[-1]
+        before, first = next((entry for entry in self.sent if now - entry[0] <= RATE_SECONDS), self.sent[-1])
+        rate = f" · {(total - first) / (now - before):.1f}/s" if now - before >= 1 else ""
+        problems = f" · {self.problems} problem{'s' if self.problems > 1 else ''}" if self.problems else ""
+        return f"{total:,}/{self.budget:,} requests{rate}{problems}"

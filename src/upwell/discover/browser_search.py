@@ -1,0 +1,223 @@
+"""Find the search of a page that needs JavaScript, by typing queries into the rendered page.
+
+The search is a request that the page's script makes, an index that the script reads, a form, or pages that only the browser can show.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
+
+from upwell.discover import forms, interfaces
+from upwell.discover.declared import QUERY_MARK, interface_of_url
+from upwell.discover.index_source import answers_from_index, index_interface, records_of_index, shows_records
+from upwell.discover.link_ranking import is_harmless
+from upwell.discover.probe_words import nonsense, trial_words
+from upwell.discover.steps import Steps, fetch, is_usable, show_page
+from upwell.discover.trial import MIN_NEW_ITEMS, Accepted, Trials, items_of_page, try_interface, without_query
+from upwell.page.tree import TagTree, read
+from upwell.types import BrowserVisit, Form, JsonInterface, RenderedPage, Request, SearchInterface, TypedInterface
+from upwell.urls.acting import acting_words_in_label
+
+__all__ = ["SearchOnlyPolicy", "interface_of_request", "try_in_browser"]
+
+SCORE = 0.9  # of an interface that was found by typing
+MAX_TYPED_WORDS = 3  # words typed after the nonsense
+MAX_INDEXES = 3  # responses with many similar objects that are examined
+# Names of query fields, as a whole form field or in quotes as in JSON
+QUERY_NAME = re.compile(r'(?:^|")(?:q|s|query|term|text|keywords?)(?:$|")', re.I)
+
+
+def interface_of_request(request: Request, query: str) -> SearchInterface | None:
+    """Recognize a request that a page's script made for a typed query as a search interface; None if the query is not a value in it.
+
+    >>> interface_of_request(Request(url="http://x/api?q=heat+wave&n=5"), "heat wave").fields
+    (('q', ''), ('n', '5'))
+    >>> interface_of_request(Request(url="http://x/api/heat%20wave"), "heat wave").url
+    'http://x/api/{query}'
+    >>> json_request = Request(url="http://x/api", method="POST", body=b'{"q":"heat"}', content_type="application/json")
+    >>> interface_of_request(json_request, "heat").body
+    '{"q": "{query}"}'
+    """
+    interface = _of_post(request, query) if request.method == "POST" else _of_get(request, query)
+    return replace(interface, score=SCORE, headers=request.headers) if interface is not None else None
+
+
+def _of_get(request: Request, query: str) -> SearchInterface | None:
+    parts = urlsplit(request.url)
+    path, arguments = parts.path, parts.query
+    for spelling in dict.fromkeys((quote(query, safe=""), quote(query), query.replace(" ", "+"), query)):
+        steps = [QUERY_MARK if step.lower() == spelling.lower() else step for step in path.split("/")]
+        pairs = [
+            f"{name}={QUERY_MARK}" if sign and value.lower() == spelling.lower() else f"{name}{sign}{value}"
+            for name, sign, value in (pair.partition("=") for pair in arguments.split("&"))
+        ]
+        path, arguments = "/".join(steps), "&".join(pairs)
+    return interface_of_url(urlunsplit(parts._replace(path=path, query=arguments)), "browser")
+
+
+def _of_post(request: Request, query: str) -> SearchInterface | None:
+    if "json" in request.content_type:
+        try:
+            value = json.loads(request.body)
+        except ValueError:
+            return None
+        body = json.dumps(_marked(value, query), ensure_ascii=False)
+        return JsonInterface(url=request.url, body=body, via="browser") if "{query}" in body else None
+    if "urlencoded" not in request.content_type:
+        return None
+    pairs = parse_qsl(request.body.decode("utf-8", "replace"), keep_blank_values=True)
+    fields = tuple((name, QUERY_MARK if value == query else value) for name, value in pairs)
+    return interface_of_url(request.url, "browser", "POST", fields)
+
+
+def _marked(value: object, query: str) -> object:
+    """Replace every string in JSON that equals the query by {query}."""
+    if isinstance(value, dict):
+        return {name: _marked(inner, query) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_marked(inner, query) for inner in value]
+    return "{query}" if value == query else value
+
+
+class SearchOnlyPolicy:
+    """Browser policy of a harvest: type only into search boxes, and let a page post only searches (`net.browser.BrowserPolicy`)."""
+
+    def may_type(self, page: str, url: str, form: int) -> bool:
+        """Return True if a query may be typed into a box: its form may be submitted, or submits nothing that was typed.
+
+        A box without a form or without a name belongs to a script, each of whose requests is checked.
+        """
+        return form < 0 or any(forms.may_be_sent(own) or _sends_nothing(own) for own in _form_at(page, url, form))
+
+    def may_submit(self, page: str, url: str, form: int) -> bool:
+        """Return True if Enter may be pressed in a box: it clicks the first button of the form, which must not act."""
+        return form < 0 or any(not own.acts for own in _form_at(page, url, form))
+
+    def may_post(self, request: Request, page: str, url: str) -> bool:
+        """Return True if a POST is a search: a search form sends it, or it contains the query and a search word in its path or a field."""
+        path = urlsplit(request.url).path
+        own = [
+            form
+            for form in forms.find(read(page, url=url))
+            if form.method == "POST" and urlsplit(form.action).path == path
+        ]
+        if own:
+            return any(forms.may_be_sent(form) for form in own)
+        interface = interface_of_request(replace(request, query=""), request.query)
+        if interface is None:
+            return False
+        fields = interface.body if isinstance(interface, JsonInterface) else interface.query_field
+        return bool(forms.SEARCH_WORDS.search(f"{path} {fields}") or QUERY_NAME.search(fields))
+
+    def may_click(self, label: str) -> bool:
+        """Return True if a button that seems to open a search box may be clicked: its label does not act."""
+        return not acting_words_in_label(label, is_button=True)
+
+    def words_to_type(self, page: str, url: str) -> tuple[str, ...]:
+        """Return words of the page and of its language."""
+        tree = read(page, url=url)
+        return tuple(trial_words(tree, tree, [], 2 * MAX_TYPED_WORDS)[:MAX_TYPED_WORDS])
+
+
+def _form_at(page: str, url: str, number: int) -> tuple[Form, ...]:
+    return forms.find(read(page, url=url))[number : number + 1]
+
+
+def _sends_nothing(form: Form) -> bool:
+    """Return True if a form requests a page without anything that a user entered."""
+    entered = (field.name for field in form.fields if field.type not in ("hidden", "submit"))
+    return form.method == "GET" and not any(entered)
+
+
+def try_in_browser(
+    trials: Trials, url: str, try_forms: Callable[[Trials, TagTree], Steps[None]]
+) -> Steps[RenderedPage | None]:
+    """Try the rendered page: requests of its script for typed words, an index, its forms, and the pages shown for typed words.
+
+    All words are typed in one visit. Return None if the page cannot be shown.
+    """
+    trials.nonsense = trials.nonsense or list(nonsense(trials.rng, 2))
+    shown = yield from show_page(BrowserVisit(url=url, trial_queries=(trials.nonsense[0],)), trials.missing)
+    if shown is None or trials.accepted:
+        return shown
+    page = read(shown.html, url=shown.url)
+    yield from _try_requests(trials, shown, page)
+    if not trials.accepted:
+        yield from _try_index(trials, shown, page)
+    if not trials.accepted:
+        yield from try_forms(trials, page)
+        trials.set_via("browser")
+    if not trials.accepted:
+        yield from _try_shown_pages(trials, shown, page)
+    return shown
+
+
+def _try_requests(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[None]:
+    """Try the requests that the page's script made for each typed word."""
+    tried: set[tuple[str, str, str]] = set()
+    for typed in shown.typed:
+        for request in typed.calls:
+            interface = interface_of_request(request, typed.query)
+            if (
+                interface is None
+                or not is_harmless(interfaces.fill(interface, ""), trials.home.url)
+                or any(interfaces.same_interface(interface, decoy) for decoy in trials.decoys)
+            ):
+                continue
+            shape = _request_shape(interface)
+            if shape in tried or len(tried) >= trials.limits.interfaces:
+                continue
+            tried.add(shape)
+            if (yield from try_interface(trials, interface, page, typed.query)):
+                return
+
+
+def _try_index(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[None]:
+    """Accept data that the page fetched or contains, if the page answers queries from it."""
+    links = [target for _, target in (*trials.home.links(), *page.links())]
+    for url in (*shown.data[:MAX_INDEXES], shown.url):
+        response = yield from fetch(Request(url=url), trials.forbidden)
+        if response is None or not is_usable(response):
+            continue
+        interface = index_interface(response.body, url, page, shown.typed, links)
+        if interface is None:
+            continue
+        records = records_of_index(interface, response.body)
+        if answers_from_index(records, shown):
+            trials.accepted.append(Accepted(interface=replace(interface, is_whole=True)))
+            return
+        if interface.address[0] or shows_records(page, records):  # otherwise it may be data for the script's own use
+            trials.unproven_index = trials.unproven_index or interface
+
+
+def _try_shown_pages(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[None]:
+    """Accept the pages shown for typed words as answers, if they show items that neither the page nor a nonsense answer shows."""
+    without_matches = [typed for typed in shown.typed if typed.query in trials.nonsense]
+    known = items_of_page(page)
+    for typed in without_matches:
+        known |= without_query(items_of_page(read(typed.html, url=typed.url)), typed.query)
+    for typed in shown.typed:
+        if typed in without_matches:
+            continue
+        items = without_query(items_of_page(read(typed.html, url=typed.url)), typed.query)
+        new = items - without_query(known, typed.query)
+        if len(new) < MIN_NEW_ITEMS:
+            continue
+        interface = interface_of_request(Request(url=typed.url), typed.query) if typed.url != shown.url else None
+        if interface is None:
+            interface = TypedInterface(url=shown.url, score=SCORE)
+        if not is_harmless(interfaces.fill(interface, ""), trials.home.url):
+            return
+        interface = replace(interface, rendered=True, via="browser", page=shown.url)
+        trials.accepted.append(Accepted(interface=interface, word=typed.query, items=new))
+        trials.working_words.append(typed.query)
+        return
+    yield from ()
+
+
+def _request_shape(interface: SearchInterface) -> tuple[str, str, str]:
+    """Return a key that ignores numbers: a script may fetch every match, with the word in its URL."""
+    body = interface.body if isinstance(interface, JsonInterface) else ""
+    return re.sub(r"\d+", "#", interface.url), interface.query_field, body

@@ -1,0 +1,104 @@
+"""Rank the links of a page by how likely they lead to a search form or a list; links that act are never followed."""
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from urllib.parse import urldefrag, urlsplit
+
+from upwell.discover.forms import SEARCH_WORDS
+from upwell.page.links import acts, is_page
+from upwell.page.tree import TagTree
+from upwell.types import Request
+from upwell.urls.acting import acting_words
+from upwell.urls.hosts import is_on_site
+
+__all__ = [
+    "MAX_OF_ONE_SHAPE",
+    "SEARCH_SCORE",
+    "RankedLink",
+    "is_harmless",
+    "link_shape",
+    "promising_links",
+    "ranked_links",
+    "search_pages",
+]
+
+SECTION_OF_RECORDS = re.compile(r"advanced|catalog|katalog|browse|database|collection|archive|records|list", re.I)
+SECTION_WITHOUT_RECORDS = re.compile(
+    r"help|faq|about|privacy|terms|imprint|legal|contact|cookie|blog/|news/|feed|rss|atom|sitemap|docs?/|special:", re.I
+)
+ROUTE = re.compile(r"#!?/")  # start of a route: a page that a script shows inside a single-page application
+SEARCH_SCORE = 4.0  # score of a search word in the text or path of a link
+MAX_OF_ONE_SHAPE = 3  # links kept per URL shape; a menu has several of one shape, a list of records has hundreds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedLink:
+    """Link with a score: how likely it leads to a search form."""
+
+    url: str
+    is_search: bool  # its text or path contains a search word
+    score: float
+
+
+def is_harmless(request: Request, home: str) -> bool:
+    """Return True if a request may be sent to try an interface: it is on the site, and nothing in it acts."""
+    return is_on_site(request.url, home) and not acting_words(request)
+
+
+def promising_links(page: TagTree) -> tuple[RankedLink, ...]:
+    """Return the links worth opening to find a search form, best first, only a few per URL shape."""
+    shapes: Counter[tuple[object, ...]] = Counter()
+    kept = []
+    for link in ranked_links(page):
+        shapes[link_shape(link.url)] += 1
+        if shapes[link_shape(link.url)] <= MAX_OF_ONE_SHAPE:
+            kept.append(link)
+    return tuple(kept)
+
+
+def ranked_links(page: TagTree) -> list[RankedLink]:
+    """Return the links of a page that may be opened, best first.
+
+    Links with a search word come first, then sections: few arguments, a short path, outside of the footer.
+    """
+    best: dict[str, RankedLink] = {}
+    for row, target in page.links():
+        url = urldefrag(target)[0]
+        text = " ".join([page.text(row), page.attr(row, "title") or "", page.attr(row, "aria-label") or ""]).strip()
+        if not is_on_site(url, page.url) or acts(url, text) or not is_page(url):
+            continue
+        if url in (page.url, urldefrag(page.url)[0]):
+            continue
+        parts = urlsplit(url)
+        is_search = bool(SEARCH_WORDS.search(text) or SEARCH_WORDS.search(parts.path))
+        score = (
+            SEARCH_SCORE * is_search
+            + 1.0 * bool(SECTION_OF_RECORDS.search(f"{text} {parts.path}"))
+            - 0.5 * len([step for step in parts.path.split("/") if step])
+            - 0.5 * len(parts.query) / 20
+            - 1.5 * bool(SECTION_WITHOUT_RECORDS.search(f"{parts.path}{text}"))
+            - 1.0 * any(page.name(above) == "footer" for above in page.ancestors(row))
+        )
+        if url not in best or score > best[url].score:
+            best[url] = RankedLink(url=url, is_search=is_search, score=score)
+    return sorted(best.values(), key=lambda link: -link.score)
+
+
+def search_pages(page: TagTree) -> list[str]:
+    """Return pages to render in the browser: links with a search word, then routes of a single-page application."""
+    search_links = [link.url for link in promising_links(page) if link.is_search]
+    routes = [
+        target
+        for row, target in page.links()
+        if ROUTE.search(target) and is_on_site(target, page.url) and not acts(target.replace("#", ""), page.text(row))
+    ]
+    is_search = {route: bool(SEARCH_WORDS.search(route)) for route in dict.fromkeys(routes) if route != page.url}
+    return [*search_links, *sorted(is_search, key=lambda route: not is_search[route])]
+
+
+def link_shape(url: str) -> tuple[object, ...]:
+    """Return a key that is equal for URLs that differ only in argument values or the last path segment."""
+    parts = urlsplit(url)
+    steps = parts.path.split("/")
+    return (parts.netloc, *steps[:-1], len(steps), *re.findall(r"(?:^|[&;])([^=&;]*)", parts.query))

@@ -1,0 +1,346 @@
+"""Run a harvest in its folder: choose the folder, return earlier results if nothing is left to send, and write the files at the end.
+
+`harvest_to` is the entry point. A folder at a remote URL (`-o s3://…`) is harvested in a local working copy, which is uploaded regularly and at the
+end (`harvest_remotely`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import fields, replace
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
+
+from upwell.choose.plan import ENDS, Plan
+from upwell.errors import CannotKeep
+from upwell.harvest.events import FolderLog, Observer, Trouble
+from upwell.harvest.files import Result, write_files, write_tables
+from upwell.net.access import Access
+from upwell.net.manners import Manners
+from upwell.store.archive import WARC_FILE_BYTES
+from upwell.store.folder import folder_of, open_folder, refuse_links
+from upwell.store.location import PostgresLocation, has_state, open_database, state_location
+from upwell.store.remote import LEASE_SECONDS, RemoteFolder, is_remote, without_credentials
+from upwell.store.state import ASKED_BY_NOTE, CORRECTED_NOTE, State
+from upwell.table.writers import Format
+from upwell.types import Skipped
+from upwell.urls.hosts import without_login
+from upwell.version import installed_version
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from upwell.harvest.summary import SiteHarvest
+    from upwell.results import Summary
+
+__all__ = ["copy_open_database", "folder_for", "harvest_remotely", "harvest_to"]
+
+# Remote folders.
+
+RENEW_SECONDS = LEASE_SECONDS / 3  # seconds between two renewals of the lease
+CHECKPOINT_SECONDS = (
+    300  # seconds between two uploads; a lost machine costs at most the requests sent in between; not swept
+)
+WARC_BYTES = 64_000_000  # size of an archive file; a growing file is uploaded again each time
+COPY_TRIES = 20  # attempts to copy the open state
+CLOCK_RESOLUTION_NS = 50_000_000  # upper bound of the rounding of modification times by file systems
+STATE = "state.sqlite"
+
+
+async def harvest_remotely(
+    url: str,
+    address: str,
+    choose: Callable[[Path], Path],
+    harvest: Callable[[Path], Coroutine[None, None, Result]],
+    observe: Observer,
+    state_at: str = "",
+) -> Result:
+    """Run `harvest` in the working copy of a remote URL; `choose` returns the folder of this harvest in it.
+
+    If the state is in a database, a lease there is enough: it ends with its worker, and the harvest can continue elsewhere at once.
+    """
+    remote = await asyncio.to_thread(RemoteFolder, address)
+    name = folder_of(url, ".").name
+    await asyncio.to_thread(_fetch_folders_of, remote, name)
+    name = choose(remote.folder).name
+    place = PostgresLocation(state_at, f"files of {without_credentials(remote.url)}/{name}")
+    lease = await asyncio.to_thread(open_database, place) if state_at else None
+    try:
+        await asyncio.to_thread(remote.claim, name, is_alone=lease is not None)
+        checkpoints = asyncio.create_task(_renew_and_upload(remote, name, observe))
+        try:
+            result = await harvest(remote.folder)
+        finally:
+            checkpoints.cancel()
+            with suppress(asyncio.CancelledError):
+                await checkpoints
+            await asyncio.shield(asyncio.to_thread(_upload_and_release, remote, name))
+    finally:
+        if lease is not None:
+            lease.close()
+    return replace(result, address=f"{without_credentials(remote.url)}/{name}")
+
+
+def _fetch_folders_of(remote: RemoteFolder, name: str) -> None:
+    """Fetch the folders of one host; those of other start pages or topics have a number after the name."""
+    for number in count(1):
+        folder = name if number == 1 else f"{name}_{number}"
+        if not remote.names(folder):
+            return
+        remote.fetch(folder)
+
+
+async def _renew_and_upload(remote: RemoteFolder, name: str, observe: Observer) -> None:
+    """Renew the lease and upload regularly; if the store is unreachable for a while, report it and try again."""
+    last = time.monotonic()
+    while True:
+        await asyncio.sleep(RENEW_SECONDS)
+        try:
+            await asyncio.to_thread(remote.renew, name)
+            if time.monotonic() - last >= CHECKPOINT_SECONDS:
+                await asyncio.to_thread(upload_running, remote, name)
+                last = time.monotonic()
+        except CannotKeep as error:
+            observe(Trouble(skipped=Skipped(stage="store", page=without_credentials(remote.url), reason=str(error))))
+
+
+def upload_running(remote: RemoteFolder, name: str) -> None:
+    """Upload the files of a running harvest, with a consistent copy of its state."""
+    if not (remote.folder / name / STATE).exists():  # the state is in a database
+        remote.send(name)
+        return
+    with TemporaryDirectory(prefix="upwell-") as scratch:
+        copy = Path(scratch, STATE)
+        is_copied = copy_open_database(remote.folder / name / STATE, copy)
+        remote.send(
+            name, {f"{name}/{STATE}": copy} if is_copied else None, leave_out=() if is_copied else (f"{name}/{STATE}",)
+        )
+
+
+def _upload_and_release(remote: RemoteFolder, name: str) -> None:
+    """Upload all files and release the lease."""
+    try:
+        remote.renew(name)
+        remote.send(name)
+        remote.renew(name, 0)
+    except CannotKeep as error:
+        raise CannotKeep(
+            f"{error}; the results are kept in {remote.folder / name}; run the same command again to upload them"
+        ) from error
+
+
+def copy_open_database(path: Path, target: Path) -> bool:
+    """Copy an SQLite file that another connection has open in WAL mode; return True if the copy is consistent.
+
+    The file itself changes only when the log is checkpointed (SQLite, "Write-Ahead Logging" §2.1): if it did not change while it and then its log
+    were copied, the two match. The lock on the state rules out a plain backup.
+    """
+    log, log_copy = path.with_name(f"{path.name}-wal"), target.with_name(f"{target.name}-wal")
+    for _ in range(COPY_TRIES):
+        before = path.stat().st_mtime_ns
+        shutil.copyfile(path, target)
+        log_copy.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            shutil.copyfile(log, log_copy)
+        if path.stat().st_mtime_ns == before and time.time_ns() - before > CLOCK_RESOLUTION_NS:
+            break
+        time.sleep(0.1)
+    else:
+        return False
+    try:
+        with closing(sqlite3.connect(target)) as db:
+            db.execute("PRAGMA journal_mode = DELETE")  # merges the log into the file
+            return bool(db.execute("PRAGMA quick_check").fetchone() == ("ok",))
+    except sqlite3.Error:
+        return False
+
+
+# The harvest in a local folder.
+
+_active_folders: dict[Path, str] = {}  # folders that this process harvests into, and their harvest identities
+
+
+async def harvest_to(
+    url: str,
+    out: str | Path,
+    plan: Plan,
+    manners: Manners,
+    observe: Observer,
+    format: Format,
+    state_at: str = "",
+) -> Result:
+    """Harvest a site into its folder below `out`, a path or a remote URL; a harvest that was finished before is returned at once.
+
+    `state_at` is the URL of a PostgreSQL database for the state, for many workers; by default the state is in the folder.
+    """
+    if not is_remote(out):
+        return await _harvest_locally(url, Path(out), plan, manners, observe, format, state_at)
+
+    return await harvest_remotely(
+        url,
+        str(out),
+        lambda folder: folder_for(url, folder, plan, manners.access, state_at),
+        lambda folder: _harvest_locally(url, folder, plan, manners, observe, format, state_at, WARC_BYTES),
+        observe,
+        state_at,
+    )
+
+
+async def _harvest_locally(
+    url: str,
+    out: Path,
+    plan: Plan,
+    manners: Manners,
+    observe: Observer,
+    format: Format,
+    state_at: str,
+    warc_bytes: int = WARC_FILE_BYTES,
+) -> Result:
+    wanted = _harvest_identity(url, plan, manners.access)
+    folder = folder_for(url, out, plan, manners.access, state_at)
+    key = _plan_fingerprint(plan, manners)
+    earlier = _finished_before(folder, wanted, key, format)
+    if earlier is not None:
+        return earlier
+    from upwell.harvest.loop import run  # imported here: a finished harvest does not need it
+    from upwell.source.model import load_all
+    from upwell.table.build import saved_tables
+
+    with (
+        _marked_active(folder, wanted),
+        open_folder(folder, state_at, warc_bytes) as (_, state, archive),
+        FolderLog(folder, plan.budget, observe) as observe,
+    ):
+        _claim(state, wanted)
+        state.set_note(
+            "started", json.dumps({"url": without_login(url), "budget": plan.budget, "details": plan.details})
+        )
+        state.set_note("finished", "")
+        if plan.asked_by:
+            state.set_note(ASKED_BY_NOTE, json.dumps(dict(plan.asked_by), ensure_ascii=False))
+        for problem in archive.problems:
+            observe(Trouble(skipped=Skipped(stage="archive", page=str(folder), reason=problem)))
+        if not plan.models and (corrected := state.note(CORRECTED_NOTE)):
+            plan = replace(plan, models=load_all(corrected))
+        try:
+            unlimited = _plan_fingerprint(replace(plan, budget=1, seconds=0.0, bytes=0), manners)
+            site = await run(
+                url,
+                plan,
+                manners,
+                observe,
+                state=state,
+                recorder=archive,
+                folder=folder,
+                key=unlimited and wanted + unlimited,
+            )
+        except asyncio.CancelledError:
+            if len(state):
+                write_tables(saved_tables(folder, state), folder, format)
+            raise
+        result = write_files(site, folder, format)
+        known = result.summary["checks"]["fill"]
+        for name in (name for name in plan.columns if name not in known):
+            reason = f"no column is called {name}; there are {', '.join(known) or 'none of those that were named'}"
+            observe(Trouble(skipped=Skipped(stage="table", page=str(result.records), reason=reason)))
+        if not plan.refresh and _is_finished(site, plan):
+            state.set_note("finished", key)
+        return result
+
+
+def folder_for(url: str, out: str | Path, plan: Plan, access: Access, state_at: str = "") -> Path:
+    """Return the folder below `out` for a harvest."""
+    return _choose_folder(folder_of(url, out), _harvest_identity(url, plan, access), state_at)
+
+
+def _harvest_identity(url: str, plan: Plan, access: Access) -> str:
+    """Return the identity of a harvest: another start page, topic or login is another harvest."""
+    parts = urlsplit(url)
+    page = f"{parts.netloc.lower()}{parts.path.rstrip('/')}" + (f"?{parts.query}" if parts.query else "")
+    return json.dumps([page, plan.about, plan.search_interface, plan.form, access.kind])
+
+
+def _choose_folder(folder: Path, wanted: str, state_at: str = "") -> Path:
+    """Return the folder of this harvest: named by its site, with a number if other harvests use that name."""
+    for number in count(1):
+        candidate = folder if number == 1 else folder.with_name(f"{folder.name}_{number}")
+        if _active_folders.get(candidate, wanted) != wanted:
+            continue
+        if not state_at and not has_state(candidate):
+            return candidate
+        refuse_links(candidate)
+        with State(state_location(candidate, state_at), read_only=True) as state:
+            if not len(state) or state.note("harvest", wanted) == wanted:
+                return candidate
+    raise AssertionError("count() does not end")
+
+
+@contextmanager
+def _marked_active(folder: Path, wanted: str) -> Iterator[None]:
+    """Mark a folder as in use by this process, so that another harvest of the same host chooses another one."""
+    before = _active_folders.setdefault(folder, wanted)
+    try:
+        yield
+    finally:
+        if before is wanted:
+            _active_folders.pop(folder, None)
+
+
+def _claim(state: State, wanted: str) -> None:
+    """Store the identity of the harvest; answers of another harvest that returned no records are not reused."""
+    before = state.note("harvest")
+    if before and before != wanted:
+        state.start_next_run()
+    state.set_note("harvest", wanted)
+
+
+def _plan_fingerprint(plan: Plan, manners: Manners) -> str:
+    """Return everything that determines which queries are sent; "" if it cannot be determined."""
+    if plan.proposers or (plan.knowledge is not None and not plan.knowledge.digest):
+        return ""
+    values: dict[str, Any] = {part.name: getattr(plan, part.name) for part in fields(plan)}
+    values["asked_by"] = hashlib.sha1(json.dumps(dict(plan.asked_by)).encode(), usedforsecurity=False).hexdigest()
+    values["knowledge"] = plan.knowledge and plan.knowledge.digest
+    values["models"] = [hashlib.sha1(m.to_json().encode(), usedforsecurity=False).hexdigest() for m in plan.models]
+    return json.dumps([installed_version(), manners.ignore_robots, values], default=str)
+
+
+def _is_finished(site: SiteHarvest, plan: Plan) -> bool:
+    """Return True if the same harvest would send nothing: a time limit applies to each run anew, other limits do not."""
+    is_spent = site.requests >= plan.budget or (plan.bytes > 0 and site.bytes >= plan.bytes)
+    return site.stopped in ENDS or (site.stopped == "budget" and is_spent)
+
+
+def _finished_before(folder: Path, wanted: str, key: str, format: Format) -> Result | None:
+    """Return the results of the same plan from before, written in another format if necessary."""
+    from upwell.table.build import saved_tables
+
+    names = ("source.json", "summary.json", "report.html")
+    if not key or not has_state(folder) or not all((folder / name).is_file() for name in names):
+        return None
+    if (folder / "source.json").stat().st_mtime > (folder / "summary.json").stat().st_mtime:
+        return None  # the user has edited the columns
+    with State(state_location(folder), read_only=True) as state:
+        if state.note("harvest") != wanted or state.note("finished") != key:
+            return None
+        records = _largest_table(folder, format)
+        if records is None:
+            records = write_tables(saved_tables(folder, state), folder, format)
+    summary = cast("Summary", json.loads((folder / "summary.json").read_text(encoding="utf-8")))
+    return Result(folder=folder, records=records, report=folder / "report.html", summary=summary, was_finished=True)
+
+
+def _largest_table(folder: Path, format: Format) -> Path | None:
+    """Return the (largest) table of a harvest in a format; None if there is none."""
+    tables = [folder / f"records.{format}", *folder.glob(f"records-*.{format}")]
+    return max((path for path in tables if path.is_file()), key=lambda path: path.stat().st_size, default=None)

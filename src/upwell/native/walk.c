@@ -1,0 +1,758 @@
+#include "native.h"
+#include <dlfcn.h>
+
+/* Lexbor's structures, as selectolax's lexbor.pxd declares them (docs/decisions/0115-copy-lexbor-structures-and-call-native-code-without-callbacks.md). */
+
+typedef struct { unsigned char *data; size_t length; } Str;
+
+typedef struct Node {
+    void *events;
+    uintptr_t local_name, prefix, ns;
+    void *document;
+    struct Node *next, *prev, *parent, *first_child, *last_child;
+    void *user;
+    int type;
+} Node;
+
+typedef struct { Node node; Str text; } Text;
+
+typedef struct Attr {
+    Node node;
+    uintptr_t upper_name, qualified_name;
+    Str *value;
+    void *owner;
+    struct Attr *next, *prev;
+} Attr;
+
+/* The document is in quirks mode if it has no document type. Emptying a document does not reset this. */
+typedef struct { Node node; int quirks; } Document;
+
+/* Lexbor's functions, from selectolax's own library. */
+static struct {
+    void *(*create)(void);
+    void *(*destroy)(void *document);
+    void (*clean)(void *document);
+    void (*set_options)(void *document, unsigned int options);
+    unsigned int (*parse)(void *document, const unsigned char *html, size_t size);
+    Node *(*root)(void *document);
+    Attr *(*first_attribute)(void *element);
+    const unsigned char *(*attribute_name)(Attr *attribute, size_t *length);
+    const unsigned char *(*element_name)(Node *element, size_t *length);
+} lexbor;
+
+enum { WITHOUT_EVENTS = 1 };            /* LexborDocumentOptions.WO_EVENTS; the reason is in `_parse` of tree.py */
+
+enum { TYPE_TEXT = 3 };                 /* DOM type of text nodes */
+enum { TEXT = 2, FIRST_ELEMENT = 6, FIRST_UNKNOWN = 256 };   /* tag numbers of the parser, as in tree.py */
+enum { SHOWN, KEPT, UNSHOWN };          /* display of text, as in path_signatures.py */
+
+static uintptr_t number_td, number_th, number_dialog;
+static PyObject *tag_display;           /* dict: display of the tags that are not blocks, see `bind` */
+
+static inline int is_html_space(unsigned char c) { return c == ' ' || (c >= 9 && c <= 13 && c != 11); }
+
+static int is_empty_text(const Node *node) {
+    if (!node || node->type != TYPE_TEXT) return 0;
+    const Str *text = &((const Text *)node)->text;
+    for (size_t i = 0; text->data && i < text->length; i++)
+        if (!is_html_space(text->data[i])) return 0;
+    return 1;
+}
+
+static int contains(const char *text, size_t length, const char *word) {
+    size_t size = strlen(word);
+    for (size_t i = 0; i + size <= length; i++)
+        if (!memcmp(text + i, word, size)) return 1;
+    return 0;
+}
+
+typedef enum { OTHER, CLASS, STYLE, HIDDEN, ITEMPROP, OPEN, TYPE } Role;   /* meaning of an attribute, by its name */
+
+typedef struct { uintptr_t key; int32_t number; Role role; } Name;
+
+/* The signature table maps the properties of path signatures to their Python objects, across pages. A walk keeps the table that it
+   began with, so that another thread can start a new one. */
+
+typedef struct {
+    uint64_t hash;
+    int32_t above, column;      /* entry of the parent, or -1; position of a cell in its table row, or 0 */
+    uintptr_t tag_number;       /* the parser's number of the tag; 0 if the parser does not know the tag, then `tag` is set */
+    Str tag, cls, prop;         /* data is NULL if absent */
+    int8_t hidden, shown, shapes, edge, marks;   /* as in PathSignature */
+    int32_t follower;           /* entry of the row that followed last time; most often it does again */
+    int32_t page_number;        /* number among the signatures of the page that was walked last, … */
+    uint64_t walk;              /* … which was this walk */
+    PyObject *signature;        /* NULL until Python has stored it */
+} Entry;
+
+typedef struct {
+    int32_t *slots;             /* -1 if free */
+    size_t mask;
+} Slots;
+
+typedef struct {
+    long long number;           /* identifies the table for `store_signature` */
+    Py_ssize_t users, count, room;
+    Entry *entries;
+    Slots slots;
+} SignatureTable;
+
+enum { MAX_ENTRIES = 50000 };   /* MAX_CACHED_SIGNATURES of tree.py; a larger table is replaced before the next walk */
+static SignatureTable *current_table;
+
+typedef struct {
+    PyObject *signatures, *new_signatures, *chunks, *names, *data, *sheets, *title;
+    Ints signature, parent, end, text_at, text_end, cells, chunk_row, first, numbers, ends, rows_before;
+    Ints entry;                                  /* table entry of each signature of this page */
+    Slots number_of_entry;
+    char *edges, *spaced, *values;
+    size_t edge_room, spaced_room, value_length, value_room;
+    int pending;                                 /* strongest edge since the last chunk */
+    SignatureTable *table;
+    uint64_t walk;                               /* number of this walk */
+    int32_t last_entry;                          /* entry of the previous row, or -1 */
+    Name *name_table;
+    size_t name_mask, name_count;
+    char *buffer;
+    size_t buffer_room;
+} Walk;
+
+static inline Entry *entry_of(const Walk *w, int32_t row) { return &w->table->entries[w->entry.at[w->signature.at[row]]]; }
+
+static int reserve(char **buffer, size_t *room, size_t needed) {
+    if (needed <= *room) return 0;
+    size_t more = needed + needed / 2 + 256;
+    char *at = PyMem_Realloc(*buffer, more);
+    if (!at) { PyErr_NoMemory(); return -1; }
+    *buffer = at;
+    *room = more;
+    return 0;
+}
+
+static Role role_of(const unsigned char *name, size_t length) {
+    static const struct { const char *name; Role role; } roles[] = {
+        {"class", CLASS}, {"style", STYLE}, {"hidden", HIDDEN}, {"itemprop", ITEMPROP}, {"open", OPEN}, {"type", TYPE}};
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+        if (strlen(roles[i].name) == length && !memcmp(roles[i].name, name, length)) return roles[i].role;
+    return OTHER;
+}
+
+/* Return the name of an attribute; the parser numbers the attribute names of a page. */
+static Name *find_name(Walk *w, Attr *attribute) {
+    uintptr_t key = attribute->qualified_name ? attribute->qualified_name : attribute->node.local_name;
+    if (w->name_count * 2 >= w->name_mask) {
+        size_t mask = w->name_mask ? w->name_mask * 2 + 1 : 127;
+        Name *table = PyMem_Calloc(mask + 1, sizeof(Name));
+        if (!table) { PyErr_NoMemory(); return NULL; }
+        for (size_t i = 0; w->name_table && i <= w->name_mask; i++) {
+            if (!w->name_table[i].key) continue;
+            size_t slot = mix(0, w->name_table[i].key) & mask;
+            while (table[slot].key) slot = (slot + 1) & mask;
+            table[slot] = w->name_table[i];
+        }
+        PyMem_Free(w->name_table);
+        w->name_table = table;
+        w->name_mask = mask;
+    }
+    size_t slot = mix(0, key) & w->name_mask;
+    for (; w->name_table[slot].key; slot = (slot + 1) & w->name_mask)
+        if (w->name_table[slot].key == key) return &w->name_table[slot];
+    size_t length = 0;
+    const unsigned char *text = lexbor.attribute_name(attribute, &length);
+    PyObject *name = PyUnicode_DecodeUTF8((const char *)text, (Py_ssize_t)length, "replace");
+    if (!name) return NULL;
+    PyUnicode_InternInPlace(&name);
+    int failed = PyList_Append(w->names, name);
+    Py_DECREF(name);
+    if (failed) return NULL;
+    w->name_table[slot] = (Name){key, (int32_t)w->name_count++, role_of(text, length)};
+    return &w->name_table[slot];
+}
+
+/* Return 1 if a style hides its element, ignoring spaces and case (`_is_hidden` of tree.py). */
+static int style_hides(Walk *w, const Str *style) {
+    if (!contains((const char *)style->data, style->length, "none") && !contains((const char *)style->data, style->length, "hidden")) return 0;
+    if (reserve(&w->buffer, &w->buffer_room, style->length) < 0) return -1;
+    size_t length = 0;
+    for (size_t i = 0; i < style->length; i++) {
+        unsigned char c = style->data[i];
+        if (c != ' ') w->buffer[length++] = (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
+    }
+    return contains(w->buffer, length, "display:none") || contains(w->buffer, length, "visibility:hidden");
+}
+
+static int same_text(const Str *a, const Str *b) {
+    if (!a->data || !b->data) return a->data == b->data;
+    return a->length == b->length && !memcmp(a->data, b->data, a->length);
+}
+
+static int copy_text(Str *copy, const Str *text) {
+    if (!text->data) return 0;
+    if (!(copy->data = PyMem_Malloc(text->length + 1))) { PyErr_NoMemory(); return -1; }
+    memcpy(copy->data, text->data, text->length);
+    copy->length = text->length;
+    return 0;
+}
+
+static PyObject *decoded(const Str *text) {
+    return PyUnicode_DecodeUTF8((const char *)text->data, (Py_ssize_t)text->length, "replace");
+}
+
+static PyObject *words_of(Walk *w, PyObject *text, int *gaps);
+
+static void release_table(SignatureTable *table) {
+    if (!table || --table->users) return;
+    for (Py_ssize_t i = 0; i < table->count; i++) {
+        PyMem_Free(table->entries[i].tag.data);
+        PyMem_Free(table->entries[i].cls.data);
+        PyMem_Free(table->entries[i].prop.data);
+        Py_XDECREF(table->entries[i].signature);
+    }
+    PyMem_Free(table->entries);
+    PyMem_Free(table->slots.slots);
+    PyMem_Free(table);
+}
+
+/* Return the table for a walk that begins. */
+static SignatureTable *acquire_table(void) {
+    static long long tables;
+    if (!current_table || current_table->count > MAX_ENTRIES) {
+        SignatureTable *fresh = PyMem_Calloc(1, sizeof(SignatureTable));
+        if (!fresh) { PyErr_NoMemory(); return NULL; }
+        fresh->users = 1;
+        fresh->number = ++tables;
+        SignatureTable *old = current_table;
+        current_table = fresh;
+        release_table(old);
+    }
+    current_table->users++;
+    return current_table;
+}
+
+static int32_t *new_slots(size_t mask) {
+    int32_t *slots = PyMem_Malloc((mask + 1) * sizeof(int32_t));
+    if (slots) memset(slots, -1, (mask + 1) * sizeof(int32_t));
+    else PyErr_NoMemory();
+    return slots;
+}
+
+static int make_room(SignatureTable *table) {
+    if (table->count < table->room) return 0;
+    Py_ssize_t room = table->room ? table->room * 2 : 1024;
+    size_t mask = (size_t)room * 2 - 1;
+    Entry *entries = PyMem_Realloc(table->entries, (size_t)room * sizeof(Entry));
+    if (!entries) { PyErr_NoMemory(); return -1; }
+    table->entries = entries;
+    int32_t *slots = new_slots(mask);
+    if (!slots) return -1;
+    for (Py_ssize_t i = 0; i < table->count; i++) {
+        size_t slot = entries[i].hash & mask;
+        while (slots[slot] >= 0) slot = (slot + 1) & mask;
+        slots[slot] = (int32_t)i;
+    }
+    PyMem_Free(table->slots.slots);
+    table->slots = (Slots){slots, mask};
+    table->room = room;
+    return 0;
+}
+
+static inline int is_same_signature(const Entry *a, const Entry *b) {
+    return a->above == b->above && a->tag_number == b->tag_number && a->column == b->column && a->hidden == b->hidden &&
+           same_text(&a->cls, &b->cls) && same_text(&a->prop, &b->prop) && same_text(&a->tag, &b->tag);
+}
+
+/* Return the slot of an entry, or the free slot for it. */
+static size_t find_slot(const SignatureTable *table, const Entry *entry) {
+    size_t slot = entry->hash & table->slots.mask;
+    for (; table->slots.slots[slot] >= 0; slot = (slot + 1) & table->slots.mask) {
+        const Entry *at = &table->entries[table->slots.slots[slot]];
+        if (at->hash == entry->hash && is_same_signature(at, entry)) break;
+    }
+    return slot;
+}
+
+static PyObject *tag_name(Node *node) {
+    size_t length = 0;
+    const unsigned char *name = lexbor.element_name(node, &length);
+    PyObject *tag = PyUnicode_DecodeUTF8(name ? (const char *)name : "", (Py_ssize_t)length, "replace");
+    if (tag) PyUnicode_InternInPlace(&tag);
+    return tag;
+}
+
+/* Set how elements of a new entry are displayed, as `PathSignature` does. */
+static int set_display(const SignatureTable *table, Entry *entry, Node *node) {
+    PyObject *tag = tag_name(node), *known = tag ? PyDict_GetItemWithError(tag_display, tag) : NULL;
+    Py_XDECREF(tag);
+    if (PyErr_Occurred()) return -1;
+    long display = known ? PyLong_AsLong(known) : BROKEN;
+    if (PyErr_Occurred()) return -1;
+    entry->edge = display & 3;
+    entry->shown = entry->hidden ? UNSHOWN : display >> 2 & 3;
+    entry->shapes = display >> 4 & 1;
+    entry->marks = display >> 5 & 1;
+    if (entry->above >= 0 && table->entries[entry->above].shown > entry->shown) entry->shown = table->entries[entry->above].shown;
+    return 0;
+}
+
+/* Return the number of an entry in the table; add it if it is new. */
+static int32_t look_up_entry(Walk *w, Entry *entry, Node *node) {
+    SignatureTable *table = w->table;
+    uint64_t hash = mix(mix((uint64_t)(entry->above + 1), entry->tag_number), (uint64_t)entry->column * 2 + (uint64_t)entry->hidden);
+    if (entry->cls.data) hash = mix(hash, hash_bytes(entry->cls.data, entry->cls.length));
+    if (entry->prop.data) hash = mix(hash, hash_bytes(entry->prop.data, entry->prop.length) + 1);
+    if (entry->tag.data) hash = mix(hash, hash_bytes(entry->tag.data, entry->tag.length) + 2);
+    entry->hash = hash;
+    if (make_room(table) < 0) return -1;
+    size_t slot = find_slot(table, entry);
+    if (table->slots.slots[slot] >= 0) return table->slots.slots[slot];
+    if (set_display(table, entry, node) < 0) return -1;
+    Entry *kept = &table->entries[table->count];
+    *kept = *entry;
+    kept->tag = kept->cls = kept->prop = (Str){NULL, 0};
+    if (copy_text(&kept->tag, &entry->tag) < 0 || copy_text(&kept->cls, &entry->cls) < 0 || copy_text(&kept->prop, &entry->prop) < 0) {
+        PyMem_Free(kept->tag.data);
+        PyMem_Free(kept->cls.data);
+        return -1;
+    }
+    table->slots.slots[slot] = (int32_t)table->count;
+    return (int32_t)table->count++;
+}
+
+/* The same; compare with the entry that followed the previous row's last time first. */
+static int32_t number_entry(Walk *w, Entry *entry, Node *node) {
+    int32_t number = w->last_entry < 0 ? -1 : w->table->entries[w->last_entry].follower;
+    if (number < 0 || !is_same_signature(&w->table->entries[number], entry)) number = look_up_entry(w, entry, node);
+    if (number >= 0 && w->last_entry >= 0) w->table->entries[w->last_entry].follower = number;
+    w->last_entry = number;
+    return number;
+}
+
+/* Append a signature to those of the page; Python creates it if the table does not have it. */
+static int add_signature(Walk *w, int32_t entry, int32_t above_row, Node *node) {
+    const Entry *at = &w->table->entries[entry];
+    if (at->signature) return PyList_Append(w->signatures, at->signature);
+    int gaps, failed = -1;
+    PyObject *tag = tag_name(node), *raw = at->cls.data ? decoded(&at->cls) : PyUnicode_New(0, 0);
+    PyObject *cls = raw ? words_of(w, raw, &gaps) : NULL, *prop = at->prop.data ? decoded(&at->prop) : Py_NewRef(Py_None), *parts = NULL;
+    if (tag && cls && prop)
+        parts = Py_BuildValue("iniOOiOO", (int)entry, PyList_GET_SIZE(w->signatures), above_row < 0 ? -1 : (int)w->signature.at[above_row], tag, cls,
+                              (int)at->column, prop, at->hidden ? Py_True : Py_False);
+    if (parts && PyList_Append(w->new_signatures, parts) == 0) failed = PyList_Append(w->signatures, Py_None);
+    Py_XDECREF(tag);
+    Py_XDECREF(raw);
+    Py_XDECREF(cls);
+    Py_XDECREF(prop);
+    Py_XDECREF(parts);
+    return failed;
+}
+
+/* Return the number of an entry among the signatures of this page. */
+static int32_t look_up_signature(Walk *w, int32_t entry, int32_t above_row, Node *node) {
+    Slots *slots = &w->number_of_entry;
+    if ((size_t)w->entry.length * 2 >= slots->mask) {
+        size_t mask = slots->mask ? slots->mask * 2 + 1 : 511;
+        int32_t *larger = new_slots(mask);
+        if (!larger) return -1;
+        for (Py_ssize_t i = 0; i < w->entry.length; i++) {
+            size_t slot = mix(0, (uint64_t)w->entry.at[i]) & mask;
+            while (larger[slot] >= 0) slot = (slot + 1) & mask;
+            larger[slot] = (int32_t)i;
+        }
+        PyMem_Free(slots->slots);
+        *slots = (Slots){larger, mask};
+    }
+    size_t slot = mix(0, (uint64_t)entry) & slots->mask;
+    for (; slots->slots[slot] >= 0; slot = (slot + 1) & slots->mask)
+        if (w->entry.at[slots->slots[slot]] == entry) return slots->slots[slot];
+    slots->slots[slot] = (int32_t)w->entry.length;
+    if (add_signature(w, entry, above_row, node) < 0 || push(&w->entry, entry) < 0) return -1;
+    return slots->slots[slot];
+}
+
+/* The same; an entry knows its number on the page that was walked last, which is this one unless threads alternate. */
+static int32_t number_signature(Walk *w, int32_t entry, int32_t above_row, Node *node) {
+    if (w->table->entries[entry].walk == w->walk) return w->table->entries[entry].page_number;
+    int32_t number = look_up_signature(w, entry, above_row, node);
+    Entry *at = &w->table->entries[entry];
+    at->walk = w->walk;
+    at->page_number = number;
+    if (number < 0) at->walk = 0;
+    return number;
+}
+
+PyObject *native_store_signature(PyObject *module, PyObject *args) {
+    long long number;
+    Py_ssize_t entry;
+    PyObject *signature;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "LnO", &number, &entry, &signature)) return NULL;
+    if (!current_table || current_table->number != number) return Py_NewRef(signature);   /* a new table was begun; this page keeps its own */
+    if (entry < 0 || entry >= current_table->count) { PyErr_SetString(PyExc_IndexError, "the table has no such entry"); return NULL; }
+    PyObject **kept = &current_table->entries[entry].signature;
+    if (!*kept) *kept = Py_NewRef(signature);
+    return Py_NewRef(*kept);
+}
+
+/* Append one attribute of the current row. */
+static int keep_attribute(Walk *w, const Name *name, const Str *value) {
+    size_t length = value && value->data ? value->length : 0;
+    if (w->value_length + length > INT32_MAX) { PyErr_SetString(PyExc_OverflowError, "attributes of more than 2 GB"); return -1; }
+    if (reserve(&w->values, &w->value_room, w->value_length + length) < 0) return -1;
+    if (length) memcpy(w->values + w->value_length, value->data, length);
+    w->value_length += length;
+    return push(&w->numbers, value && value->data ? name->number : ~name->number) || push(&w->ends, (int32_t)w->value_length) ? -1 : 0;
+}
+
+/* Append a row for an element; return it, or -1. `beside` is the row of the text right before it, or -1. */
+static int32_t enter(Walk *w, Node *node, int32_t above, int32_t beside) {
+    int32_t row = (int32_t)w->signature.length;
+    Entry entry = {.above = above < 0 ? -1 : w->entry.at[w->signature.at[above]], .tag_number = node->local_name, .follower = -1};
+    int is_open = 0;
+    if (push(&w->first, (int32_t)w->numbers.length) < 0) return -1;
+    for (Attr *attribute = lexbor.first_attribute(node); attribute; attribute = attribute->next) {
+        const Name *name = find_name(w, attribute);
+        if (!name || keep_attribute(w, name, attribute->value) < 0) return -1;
+        const Str *value = attribute->value && attribute->value->data ? attribute->value : NULL;
+        if (name->role == OTHER) continue;
+        if (name->role == CLASS) entry.cls = value ? *value : (Str){NULL, 0};
+        else if (name->role == HIDDEN) entry.hidden = 1;
+        else if (name->role == OPEN) is_open = 1;
+        else if (name->role == ITEMPROP) entry.prop = value ? *value : (Str){(unsigned char *)"", 0};
+        else if (name->role == STYLE && value) {
+            int hides = style_hides(w, value);
+            if (hides < 0) return -1;
+            if (hides) entry.hidden = 1;
+        }
+    }
+    if (node->local_name == number_dialog && !is_open) entry.hidden = 1;
+    if (above >= 0 && (node->local_name == number_td || node->local_name == number_th))
+        entry.column = ++w->cells.at[2 * above + (node->local_name == number_th)];
+    if (entry.tag_number >= FIRST_UNKNOWN) {
+        entry.tag_number = 0;
+        entry.tag.data = (unsigned char *)lexbor.element_name(node, &entry.tag.length);
+    }
+    int32_t number = number_entry(w, &entry, node), signature = number < 0 ? -1 : number_signature(w, number, above, node);
+    if (signature < 0) return -1;
+    int edge = w->table->entries[number].edge;
+    if (w->table->entries[number].shapes && beside != above && is_empty_text(node->prev)) edge = SPACED;
+    if (edge > w->pending) w->pending = edge;
+    if (push(&w->signature, signature) || push(&w->parent, above) || push(&w->end, 0) || push(&w->text_at, (int32_t)w->chunk_row.length) ||
+        push(&w->text_end, 0) || push(&w->cells, 0) || push(&w->cells, 0))
+        return -1;
+    return row;
+}
+
+static void leave(Walk *w, Node *node, int32_t row) {
+    const Entry *entry = entry_of(w, row);
+    int edge = entry->shapes && is_empty_text(node->last_child) ? SPACED : entry->edge;
+    if (edge > w->pending) w->pending = edge;
+    w->end.at[row] = (int32_t)w->signature.length;
+    w->text_end.at[row] = (int32_t)w->chunk_row.length;
+}
+
+/* Return " ".join(text.split()); set `gaps` to 1 for white space before the text, 2 for white space after it, 3 for both. */
+static PyObject *words_of(Walk *w, PyObject *text, int *gaps) {
+    Py_ssize_t length = PyUnicode_GET_LENGTH(text), made = 0, i = 0;
+    int kind = PyUnicode_KIND(text);
+    const void *data = PyUnicode_DATA(text);
+    *gaps = 0;
+    if (!length) return Py_NewRef(text);
+    if (reserve(&w->buffer, &w->buffer_room, (size_t)length * (size_t)kind) < 0) return NULL;
+    int is_same = 1;
+    while (i < length) {
+        Py_ssize_t begin = i;
+        while (i < length && Py_UNICODE_ISSPACE(PyUnicode_READ(kind, data, i))) i++;
+        if (i > begin) {
+            if (!made || i == length || i - begin > 1 || PyUnicode_READ(kind, data, begin) != ' ') is_same = 0;
+            if (i == length) break;
+            if (made) { PyUnicode_WRITE(kind, w->buffer, made, ' '); made++; }
+        }
+        while (i < length && !Py_UNICODE_ISSPACE(PyUnicode_READ(kind, data, i))) {
+            PyUnicode_WRITE(kind, w->buffer, made, PyUnicode_READ(kind, data, i));
+            made++;
+            i++;
+        }
+    }
+    if (is_same) return Py_NewRef(text);
+    *gaps = (Py_UNICODE_ISSPACE(PyUnicode_READ(kind, data, 0)) ? 1 : 0) + (Py_UNICODE_ISSPACE(PyUnicode_READ(kind, data, length - 1)) ? 2 : 0);
+    return PyUnicode_FromKindAndData(kind, w->buffer, made);
+}
+
+/* The same for ASCII text, without creating a str first; return NULL without an error if the text is not ASCII. */
+static PyObject *ascii_words(Walk *w, const Str *text, int *gaps) {
+    if (reserve(&w->buffer, &w->buffer_room, text->length) < 0) return NULL;
+    size_t made = 0, i = 0;
+    while (i < text->length) {
+        size_t begin = i;
+        while (i < text->length && Py_ISSPACE(text->data[i])) i++;
+        if (i > begin && i < text->length && made) w->buffer[made++] = ' ';
+        while (i < text->length && !Py_ISSPACE(text->data[i])) {
+            /* 0x1c … 0x1f are white space for str only */
+            if (text->data[i] >= 0x80 || (text->data[i] >= 0x1c && text->data[i] <= 0x1f)) return NULL;
+            w->buffer[made++] = (char)text->data[i++];
+        }
+    }
+    *gaps = 0;
+    if (made != text->length || memcmp(w->buffer, text->data, made))
+        *gaps = (Py_ISSPACE(text->data[0]) ? 1 : 0) + (Py_ISSPACE(text->data[text->length - 1]) ? 2 : 0);
+    PyObject *words = PyUnicode_New((Py_ssize_t)made, 127);
+    if (words && made) memcpy(PyUnicode_1BYTE_DATA(words), w->buffer, made);
+    return words;
+}
+
+/* Return text.strip("\n"). */
+static PyObject *without_line_ends(PyObject *text) {
+    Py_ssize_t begin = 0, end = PyUnicode_GET_LENGTH(text);
+    while (begin < end && PyUnicode_READ_CHAR(text, begin) == '\n') begin++;
+    while (end > begin && PyUnicode_READ_CHAR(text, end - 1) == '\n') end--;
+    return PyUnicode_Substring(text, begin, end);
+}
+
+static int keep_chunk(Walk *w, const Str *text, int shown, int32_t row) {
+    int gaps = 0, failed = -1;
+    PyObject *whole = NULL, *words = shown == SHOWN ? ascii_words(w, text, &gaps) : NULL;
+    if (!words) {
+        if (PyErr_Occurred() || !(whole = decoded(text)) || !(words = words_of(w, whole, &gaps))) goto done;
+    }
+    if (PyUnicode_GET_LENGTH(words)) {
+        if (shown == KEPT) {
+            PyObject *kept = without_line_ends(whole);
+            Py_SETREF(words, kept);
+            if (!words) goto done;
+        }
+        size_t number = (size_t)w->chunk_row.length;
+        if (reserve(&w->edges, &w->edge_room, number + 1) < 0 || reserve(&w->spaced, &w->spaced_room, number + 1) < 0 ||
+            push(&w->rows_before, (int32_t)w->signature.length) < 0 || PyList_Append(w->chunks, words) < 0 || push(&w->chunk_row, row) < 0) goto done;
+        w->edges[number] = (char)w->pending;
+        w->spaced[number] = (char)gaps;
+        w->pending = GLUED;
+    }
+    failed = 0;
+done:
+    Py_XDECREF(whole);
+    Py_XDECREF(words);
+    return failed;
+}
+
+static int keep_by_row(PyObject *texts, int32_t row, const Str *text) {
+    PyObject *key = PyLong_FromLong(row), *value = decoded(text);
+    int failed = !key || !value ? -1 : PyDict_SetItem(texts, key, value);
+    Py_XDECREF(key);
+    Py_XDECREF(value);
+    return failed;
+}
+
+/* Keep text that is not displayed: the title of the page, its style sheets, and scripts that are JSON. */
+static int keep_unshown(Walk *w, const Str *text, Node *parent, int32_t row) {
+    size_t length = 0;
+    const unsigned char *tag = lexbor.element_name(parent, &length);
+    if (length == 6 && !memcmp(tag, "script", 6)) {
+        for (Attr *attribute = lexbor.first_attribute(parent); attribute; attribute = attribute->next) {
+            const Name *name = find_name(w, attribute);
+            if (!name) return -1;
+            const Str *type = attribute->value;
+            if (name->role != TYPE || !type || !type->data) continue;
+            if (reserve(&w->buffer, &w->buffer_room, type->length) < 0) return -1;
+            for (size_t i = 0; i < type->length; i++) w->buffer[i] = (char)Py_TOLOWER(type->data[i]);
+            if (!contains(w->buffer, type->length, "json")) continue;
+            return keep_by_row(w->data, row, text);
+        }
+    } else if (length == 5 && !memcmp(tag, "style", 5)) {
+        return keep_by_row(w->sheets, row, text);
+    } else if (length == 5 && !memcmp(tag, "title", 5) && !PyUnicode_GET_LENGTH(w->title)) {
+        int gaps;
+        PyObject *whole = decoded(text), *title = whole ? words_of(w, whole, &gaps) : NULL;
+        Py_XDECREF(whole);
+        if (!title) return -1;
+        Py_SETREF(w->title, title);
+    }
+    return 0;
+}
+
+static int walk_nodes(Walk *w, Node *root) {
+    Node *node = root;
+    int32_t above = -1, beside = -1;
+    for (;;) {
+        if (node->local_name >= FIRST_ELEMENT) {
+            int32_t row = enter(w, node, above, beside);
+            if (row < 0) return -1;
+            beside = -1;
+            if (node->first_child) { above = row; node = node->first_child; continue; }
+            leave(w, node, row);
+        } else if (node->local_name != TEXT) beside = -1;
+        else if (!is_empty_text(node)) {
+            const Str *text = &((Text *)node)->text;
+            int shown = entry_of(w, above)->shown;
+            if (shown == UNSHOWN) {
+                if (keep_unshown(w, text, node->parent, above) < 0) return -1;
+            } else {
+                beside = above;
+                if (keep_chunk(w, text, shown, above) < 0) return -1;
+            }
+        }
+        while (node != root && !node->next) {
+            node = node->parent;
+            leave(w, node, above);
+            above = w->parent.at[above];
+        }
+        if (node == root) return 0;
+        node = node->next;
+    }
+}
+
+static PyObject *marks_of(const Walk *w) {
+    PyObject *marks = PyBytes_FromStringAndSize(NULL, w->entry.length);
+    for (Py_ssize_t i = 0; marks && i < w->entry.length; i++) PyBytes_AS_STRING(marks)[i] = w->table->entries[w->entry.at[i]].marks;
+    return marks;
+}
+
+static PyObject *result_of(Walk *w) {
+    if (push(&w->first, (int32_t)w->numbers.length) < 0) return NULL;
+    PyObject *values = PyBytes_FromStringAndSize(w->values, (Py_ssize_t)w->value_length);
+    PyObject *attributes = make_attributes(PyList_AsTuple(w->names), as_bytes(&w->first), as_bytes(&w->numbers), as_bytes(&w->ends), values);
+    if (!attributes) return NULL;
+    return Py_BuildValue("{sOsOsOsOsOsLsNsNsNsNsNsNsNsNsNsNsNsN}", "title", w->title, "data", w->data, "sheets", w->sheets, "signatures",
+                         w->signatures, "new", w->new_signatures, "table", w->table->number, "signature", as_bytes(&w->signature), "parent",
+                         as_bytes(&w->parent), "end", as_bytes(&w->end), "text_at", as_bytes(&w->text_at), "text_end", as_bytes(&w->text_end),
+                         "chunks", PyList_AsTuple(w->chunks), "chunk_row", as_bytes(&w->chunk_row), "edges",
+                         PyByteArray_FromStringAndSize(w->edges, w->chunk_row.length), "spaced",
+                         PyBytes_FromStringAndSize(w->spaced, w->chunk_row.length), "rows_before", as_bytes(&w->rows_before), "attributes",
+                         attributes, "marks", marks_of(w));
+}
+
+/* Return the columns of a page. */
+static PyObject *walk(Node *root) {
+    static uint64_t walks;
+    Walk w = {.walk = ++walks, .last_entry = -1};
+    if (!(w.table = acquire_table())) return NULL;
+    PyObject **objects[] = {&w.signatures, &w.new_signatures, &w.chunks, &w.names, &w.data, &w.sheets, &w.title};
+    for (size_t i = 0; i < 4; i++) *objects[i] = PyList_New(0);
+    w.data = PyDict_New();
+    w.sheets = PyDict_New();
+    w.title = PyUnicode_New(0, 0);
+    PyObject *result = NULL;
+    int has_all = 1;
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) has_all &= *objects[i] != NULL;
+    if (has_all && walk_nodes(&w, root) == 0) result = result_of(&w);
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) Py_XDECREF(*objects[i]);
+    Ints *columns[] = {&w.signature, &w.parent, &w.end, &w.text_at, &w.text_end, &w.cells, &w.chunk_row, &w.first, &w.numbers, &w.ends, &w.entry,
+                       &w.rows_before};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) PyMem_Free(columns[i]->at);
+    PyMem_Free(w.edges);
+    PyMem_Free(w.spaced);
+    PyMem_Free(w.values);
+    PyMem_Free(w.number_of_entry.slots);
+    release_table(w.table);
+    PyMem_Free(w.name_table);
+    PyMem_Free(w.buffer);
+    return result;
+}
+
+/* An emptied document for the next page: creating one costs as much as parsing some kilobytes. */
+static void *spare_document;
+
+static void *take_document(void) {
+    void *document = spare_document;
+    spare_document = NULL;
+    if (document) return document;
+    if ((document = lexbor.create())) lexbor.set_options(document, WITHOUT_EVENTS);
+    return document;
+}
+
+enum { MAX_KEPT_BYTES = 1 << 20 };   /* a document that has read a larger page is destroyed, because its buffers stay large */
+
+/* Return 1 if `Document.quirks` is at the right offset: a page without a document type sets it. */
+static int has_quirks_field(void) {
+    Document *document = lexbor.create();
+    int is_right = document && !document->quirks && !lexbor.parse(document, (const unsigned char *)"x", 1) && document->quirks == 1;
+    if (document) lexbor.destroy(document);
+    return is_right;
+}
+
+static void give_back(void *document, Py_ssize_t size) {
+    if (spare_document || size > MAX_KEPT_BYTES) { lexbor.destroy(document); return; }   /* another thread may have given one back */
+    lexbor.clean(document);
+    ((Document *)document)->quirks = 0;
+    spare_document = document;
+}
+
+PyObject *native_walk(PyObject *module, PyObject *html) {
+    (void)module;
+    if (!PyBytes_Check(html)) { PyErr_SetString(PyExc_TypeError, "a page is bytes"); return NULL; }
+    if (!lexbor.create) { PyErr_SetString(PyExc_RuntimeError, "bind was not called"); return NULL; }
+    void *document = take_document();
+    if (!document) return PyErr_NoMemory();
+    unsigned int status;
+    Py_BEGIN_ALLOW_THREADS
+    status = lexbor.parse(document, (const unsigned char *)PyBytes_AS_STRING(html), (size_t)PyBytes_GET_SIZE(html));
+    Py_END_ALLOW_THREADS
+    Node *root = status ? NULL : lexbor.root(document);
+    if (!root) {
+        lexbor.destroy(document);
+        Py_RETURN_NONE;
+    }
+    PyObject *result = walk(root);
+    give_back(document, PyBytes_GET_SIZE(html));
+    return result;
+}
+
+PyObject *native_bind(PyObject *module, PyObject *args) {
+    const struct { void *function; const char *name; } functions[] = {
+        {&lexbor.attribute_name, "lxb_dom_attr_qualified_name"}, {&lexbor.element_name, "lxb_dom_element_qualified_name"},
+        {&lexbor.first_attribute, "lxb_dom_element_first_attribute_noi"}, {&lexbor.destroy, "lxb_html_document_destroy"},
+        {&lexbor.clean, "lxb_html_document_clean"}, {&lexbor.parse, "lxb_html_document_parse"},
+        {&lexbor.set_options, "lxb_html_document_dom_opt_set_noi"}, {&lexbor.root, "lxb_dom_document_root"},
+        {&lexbor.create, "lxb_html_document_create"}};
+    const char *path;
+    PyObject *display;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "skkkO!", &path, &number_td, &number_th, &number_dialog, &PyDict_Type, &display)) return NULL;
+    void *library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+    if (!library) { PyErr_SetString(PyExc_OSError, "the parser's library is not loaded"); return NULL; }
+    int has_all = 1;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        has_all &= (*(void **)functions[i].function = dlsym(library, functions[i].name)) != NULL;
+    dlclose(library);   /* it stays loaded: its module is imported */
+    if (!has_all || !has_quirks_field()) {
+        lexbor.create = NULL;
+        PyErr_SetString(PyExc_OSError, "the parser's library has another layout");
+        return NULL;
+    }
+    Py_XSETREF(tag_display, Py_NewRef(display));
+    Py_RETURN_NONE;
+}
+
+static int is_row(int32_t row, Py_ssize_t rows, const Py_buffer *signature, Py_ssize_t signatures) {
+    return row >= 0 && row < rows && AT(*signature, row) >= 0 && AT(*signature, row) < signatures;
+}
+
+PyObject *native_finish_gaps(PyObject *module, PyObject *args) {
+    Py_buffer gaps, spaced, chunk_row, rows_before, parent, signature, marks;
+    PyObject *chunks;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "w*y*O!y*y*y*y*y*", &gaps, &spaced, &PyTuple_Type, &chunks, &chunk_row, &rows_before, &parent, &signature, &marks))
+        return NULL;
+    char *gap = gaps.buf;
+    const char *space = spaced.buf, *may_mark = marks.buf;
+    Py_ssize_t count = PyTuple_GET_SIZE(chunks), rows = signature.len / 4;
+    int fits = gaps.len == count && spaced.len == count && chunk_row.len == 4 * count && rows_before.len == 4 * count && parent.len == 4 * rows;
+    for (Py_ssize_t c = 0; fits && c < count; c++)
+        if (gap[c] < SPACED && (space[c] & 1 || (c && space[c - 1] & 2))) gap[c] = SPACED;
+    for (Py_ssize_t c = 1; fits && c < count; c++) {
+        if (gap[c] != SPACED || space[c] & 1 || space[c - 1] & 2) continue;
+        PyObject *left = PyTuple_GET_ITEM(chunks, c - 1), *right = PyTuple_GET_ITEM(chunks, c);
+        if (!PyUnicode_Check(left) || !PyUnicode_Check(right) || !PyUnicode_GET_LENGTH(left) || !PyUnicode_GET_LENGTH(right)) continue;
+        Py_UCS4 last = PyUnicode_READ_CHAR(left, PyUnicode_GET_LENGTH(left) - 1), first = PyUnicode_READ_CHAR(right, 0);
+        if (!Py_UNICODE_ISALPHA(last) || !Py_UNICODE_ISALPHA(first) || Py_UNICODE_ISUPPER(first)) continue;
+        int32_t before = AT(chunk_row, c - 1), after = AT(chunk_row, c), new_rows = AT(rows_before, c) - AT(rows_before, c - 1);
+        if (!is_row(before, rows, &signature, marks.len) || !is_row(after, rows, &signature, marks.len)) { fits = 0; break; }
+        int ends_mark = AT(parent, before) == after && !new_rows && may_mark[AT(signature, before)];
+        int begins_mark = AT(parent, after) == before && new_rows == 1 && may_mark[AT(signature, after)];
+        if (begins_mark)   /* at the end of a text it may be a badge */
+            begins_mark = c + 1 < count && AT(chunk_row, c + 1) == before && gap[c + 1] != BROKEN;
+        if (ends_mark || begins_mark) gap[c] = GLUED;
+    }
+    RELEASE(&gaps, &spaced, &chunk_row, &rows_before, &parent, &signature, &marks);
+    if (!fits) { PyErr_SetString(PyExc_ValueError, "the columns are of different pages"); return NULL; }
+    Py_RETURN_NONE;
+}

@@ -1,0 +1,199 @@
+"""Read responses of any format as pages: JSON, feeds and plain text are converted to HTML that shows the same records.
+
+`read_page` is the entry point.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from html import escape, unescape
+
+from upwell.page.charset import decode
+from upwell.page.tree import TagTree, read
+
+__all__ = ["feed_as_html", "is_feed", "is_json", "is_plain_text", "json_as_html", "plain_as_html", "read_page"]
+
+
+def read_page(body: bytes, url: str = "", headers: Mapping[str, str] | None = None) -> TagTree:
+    """Parse a response body; JSON, feeds and plain text are converted to HTML first.
+
+    >>> read_page(b'[{"name": "Lima"}]').text(), read_page(b"<p>Lima</p>").text()
+    ('Lima', 'Lima')
+    """
+    content_type = next((value for name, value in (headers or {}).items() if name.lower() == "content-type"), "")
+    if is_json(body, content_type):
+        return read(json_as_html(body), url=url)
+    if is_feed(body, content_type):
+        return read(feed_as_html(decode(body, content_type)[0]), url=url)
+    if is_plain_text(body, content_type):
+        return read(plain_as_html(decode(body, content_type)[0]), url=url)
+    return read(body, url=url, headers=headers)
+
+
+# Feeds: the entries of RSS and Atom as a list, with a link to the next feed document (RFC 5005 §3).
+
+HEAD_BYTES = 1000  # first bytes of a response, searched for the root element of a feed
+FEED = re.compile(rb"<(?:rss|feed|rdf:RDF)[\s>]", re.I)
+ENTRY = re.compile(r"<(item|entry)\b[^>]*>(.*?)</\1\s*>", re.I | re.S)
+ELEMENT = re.compile(r"<([\w:-]+)((?:\s[^>]*?)?)(?:/>|>(.*?)</\1\s*>)", re.S)
+ATTRIBUTE = re.compile(r"""([\w:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.S)
+MARKUP = re.compile(r"<[^>]*>")
+MAX_FIELDS = 30  # fields of one entry
+
+
+def is_feed(body: bytes, content_type: str) -> bool:
+    """Return True if a response is a feed.
+
+    >>> is_feed(b'<?xml version="1.0"?><rss version="2.0">', "text/xml"), is_feed(b"<html><p>rss", "text/html")
+    (True, False)
+    """
+    return "html" not in content_type.lower() and bool(FEED.search(body[:HEAD_BYTES]))
+
+
+def feed_as_html(text: str) -> str:
+    """Convert the entries of a feed to HTML: the title links to the entry, the other elements keep their names as classes.
+
+    >>> feed_as_html("<rss><item><title>A</title><link>/a</link><author>B</author></item></rss>")
+    '<ul><li><h3 class="title"><a href="/a">A</a></h3><p class="author" itemprop="author">B</p></li></ul>'
+    """
+    entries = "".join(f"<li>{_entry_as_html(inner)}</li>" for _, inner in ENTRY.findall(text))
+    next_url = next((a["href"] for a in _links(ENTRY.sub("", text)) if a.get("rel") == "next" and "href" in a), "")
+    return f"<ul>{entries}</ul>" + (f'<a rel="next" href="{escape(next_url)}">Next</a>' if next_url else "")
+
+
+def _entry_as_html(inner: str) -> str:
+    parts = [
+        (name.rpartition(":")[2].lower(), attributes, _plain_text(text))
+        for name, attributes, text in ELEMENT.findall(inner)
+    ]
+    linked = [a["href"] for a in _links(inner) if "href" in a and a.get("rel", "alternate") == "alternate"]
+    url = next((text for name, _, text in parts if name == "link" and text), linked[0] if linked else "")
+    title = next((text for name, _, text in parts if name == "title" and text), url)
+    others = dict.fromkeys(
+        (name, text) for name, _, text in parts if text and name not in ("link", "title", "guid", "id")
+    )
+    paragraphs = [f'<p class="{escape(name)}" itemprop="{escape(name)}">{escape(text)}</p>' for name, text in others]
+    return f'<h3 class="title"><a href="{escape(url)}">{escape(title)}</a></h3>' + "".join(paragraphs[:MAX_FIELDS])
+
+
+def _links(text: str) -> list[dict[str, str]]:
+    """Return the attributes of each link of a feed or entry."""
+    links = re.findall(r"<(?:\w+:)?link\b([^>]*)>", text)
+    return [
+        {
+            name: unescape(double_quoted or single_quoted)
+            for name, double_quoted, single_quoted in ATTRIBUTE.findall(link)
+        }
+        for link in links
+    ]
+
+
+def _plain_text(text: str) -> str:
+    """Return the text of an element without markup."""
+    whole = unescape(CDATA.sub(lambda match: escape(match[1]), text))
+    return " ".join(unescape(MARKUP.sub(" ", whole)).split())
+
+
+# Plain text: header lines at the top ("From: …") become a list, the rest is preformatted.
+
+HEADER = re.compile(r"([^\W\d_][\w .-]{0,39}):[ \t]+(\S.*)$")
+MIN_HEADERS = 2  # header lines needed before they are treated as a list
+MAX_TITLE_CHARS = 200
+LOOKS_LIKE_HTML = re.compile(rb"\s*(?:<!doctype|<html|<head|<body|<\?xml|<!--)", re.I)
+
+
+def is_plain_text(body: bytes, content_type: str) -> bool:
+    """Return True if a response is declared as plain text and does not look like HTML."""
+    return content_type.lower().startswith("text/plain") and not LOOKS_LIKE_HTML.match(body)
+
+
+def plain_as_html(text: str) -> str:
+    """Convert plain text to HTML.
+
+    >>> plain_as_html("To: b\\nRe: c\\n\\n1 < 2")
+    '<title>To: b</title><ul class="text-head"><li class="text-line"><b>To:</b> b</li><li class="text-line"><b>Re:</b> c</li></ul><pre>1 &lt; 2</pre>'
+    >>> plain_as_html("Just a text.")
+    '<title>Just a text.</title><pre>Just a text.</pre>'
+    """
+    lines = text.lstrip("\ufeff").splitlines()
+    headers: list[tuple[str, str]] = []
+    at = 0
+    while at < len(lines):
+        if match := HEADER.match(lines[at]):
+            headers.append((match[1], match[2].strip()))
+        elif headers and lines[at][:1] in (" ", "\t") and lines[at].strip():  # folded header (RFC 5322 §2.2.3)
+            headers[-1] = (headers[-1][0], f"{headers[-1][1]} {lines[at].strip()}")
+        else:
+            break
+        at += 1
+    if len(headers) < MIN_HEADERS or (at < len(lines) and lines[at].strip()):
+        headers, at = [], 0
+    named = {name.lower(): value for name, value in reversed(headers)}
+    first = next((line.strip() for line in lines if line.strip()), "")
+    title = named.get("subject") or named.get("title") or first
+    # separate classes, so that header lines are not taken for the records of an answer
+    terms = "".join(f'<li class="text-line"><b>{escape(name)}:</b> {escape(value)}</li>' for name, value in headers)
+    body = "\n".join(lines[at:]).strip("\n")
+    head = f'<ul class="text-head">{terms}</ul>' if terms else ""
+    return f"<title>{escape(title[:MAX_TITLE_CHARS])}</title>{head}<pre>{escape(body, quote=False)}</pre>"
+
+
+# JSON.
+
+MAX_DEPTH = 40  # nesting levels of JSON that are converted; deeper values are dropped
+
+
+def is_json(body: bytes, content_type: str = "") -> bool:
+    """Return True if a response is JSON, judged by its content type or its first bytes.
+
+    >>> is_json(b' {"a": 1}'), is_json(b"[Home] | <a href=/>"), is_json(b"", "application/json; charset=utf-8")
+    (True, False, True)
+    """
+    if "json" in content_type.lower():
+        return True
+    start = body[:64].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if start[:1] not in (b"{", b"["):
+        return False
+    try:
+        json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def json_as_html(body: bytes) -> str:
+    """Convert a JSON document to HTML: lists become lists, objects divisions with one element per key, URLs links.
+
+    >>> json_as_html(b'[{"name": "a<b", "url": "/x", "gone": null}]')
+    '<ul><li><div><p class="name" itemprop="name">a&lt;b</p><p class="url" itemprop="url"><a href="/x">/x</a></p></div></li></ul>'
+
+    Keys of a nested object are prefixed with its key (`price_amount`). Invalid JSON becomes an empty page.
+    """
+    try:
+        return _value_as_html(json.loads(body), MAX_DEPTH, "")
+    except (ValueError, RecursionError):
+        return ""
+
+
+def _value_as_html(value: object, depth: int, prefix: str) -> str:
+    if depth == 0 or value is None:
+        return ""
+    if isinstance(value, list):
+        return "<ul>" + "".join(f"<li>{_value_as_html(item, depth - 1, '')}</li>" for item in value) + "</ul>"
+    if isinstance(value, dict):
+        return (
+            "<div>"
+            + "".join(_member_as_html(prefix + str(name), inner, depth) for name, inner in value.items())
+            + "</div>"
+        )
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, str) and text.startswith(("/", "http://", "https://")) and not any(c.isspace() for c in text):
+        return f'<a href="{escape(text)}">{escape(text)}</a>'
+    return escape(text)
+
+
+def _member_as_html(name: str, inner: object, depth: int) -> str:
+    text = _value_as_html(inner, depth - 1, f"{name}_")
+    tag = "div" if isinstance(inner, dict | list) else "p"
+    return f'<{tag} class="{escape(name)}" itemprop="{escape(name)}">{text}</{tag}>' if text else ""

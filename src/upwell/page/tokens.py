@@ -1,0 +1,256 @@
+"""Split text into tokens; stop words, stems, and the terms of a page and its subtrees.
+
+term        token in lower case, optionally stemmed; a run of an unspaced script (Chinese, Thai …) becomes overlapping pairs of characters
+character   base character with its combining marks
+slice       terms of a subtree, a range of the page's term ids
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+import Stemmer
+import stop_words
+
+from upwell.lazy import late_pattern
+from upwell.lexicon.scripts import CJK_RUN, UNSPACED, UNSPACED_RUN, is_unspaced
+from upwell.native import compiled
+from upwell.page.tree import GLUED, Ints, TagTree
+
+__all__ = [
+    "Terms",
+    "characters",
+    "plain_terms",
+    "plain_tokens",
+    "query_words",
+    "stem",
+    "stop_words_of",
+    "terms_of",
+    "tokens",
+    "words_of_query",
+]
+
+# Unicode blocks with combining marks (vowel signs, accents), which `\w` does not match.
+MARKED_BLOCKS = (
+    (0x300, 0x1100),
+    (0x1700, 0x1D00),
+    (0x1DC0, 0x1E00),
+    (0x302A, 0x30A0),
+    (0xA660, 0xAC00),
+    (0xFE20, 0xFE30),
+)
+MARKS = "".join(
+    chr(code) for first, end in MARKED_BLOCKS for code in range(first, end) if unicodedata.category(chr(code))[0] == "M"
+)
+JOINERS = "\u200c\u200d"  # zero-width (non-)joiners inside a word
+LETTER = rf"[\w{MARKS}]"
+WORD = rf"{LETTER}+(?:[{JOINERS}]{LETTER}+)*"
+CHARACTER = late_pattern(rf".[{MARKS}{JOINERS}]*", re.S)
+AMOUNT = r"\b\d{1,3}(?:[.,٬]\d{3})+\b"  # an amount in groups of three digits is one token
+PLAIN_TOKEN = late_pattern(rf"{AMOUNT}|\w+(?:['’]\w+)*")
+TOKEN = late_pattern(rf"{AMOUNT}|{WORD}(?:['’]{WORD})*")
+EDGE = "\x00"  # separates the chunks of a page while all are tokenised at once; the parser removes NUL from text
+PLAIN_TOKEN_OR_EDGE = late_pattern(PLAIN_TOKEN.pattern + "|" + EDGE)
+TOKEN_OR_EDGE = late_pattern(TOKEN.pattern + "|" + EDGE)
+MIXED = late_pattern(f"[{UNSPACED}]+|[^{UNSPACED}]+")
+# Words of unspaced scripts are likely to end where the script changes: runs of Han, katakana, hangul.
+SAME_SCRIPT = late_pattern(
+    "[\u2e80-\u2fdf\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+|[\u30a0-\u30ff]+|[\uac00-\ud7af]+"
+)
+MAX_RUN = 12  # longest run of an unspaced script that is a query as a whole; a longer run is a sentence; not swept
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """Terms of one page: `ids` are indices into `words` in document order; chunk c has ids[at[c]:at[c+1]]."""
+
+    words: tuple[str, ...]
+    ids: Ints
+    at: Ints
+
+    def slice(self, tree: TagTree, row: int = 0) -> Ints:
+        """Return the term ids of a subtree."""
+        return self.ids[self.at[tree.text_at[row]] : self.at[tree.text_end[row]]]
+
+    def counts(self, tree: TagTree, row: int = 0) -> Ints:
+        """Return how often each word occurs in a subtree."""
+        return np.bincount(self.slice(tree, row), minlength=len(self.words)).astype(np.int32)
+
+
+def tokens(text: str) -> list[str]:
+    """Return the tokens of a text in order.
+
+    >>> tokens("Don't panic: 42 towels of 1,250, 深層網")
+    ["don't", 'panic', '42', 'towels', 'of', '1,250', '深層', '層網']
+    """
+    if compiled is not None and (fast := compiled.tokens(text)) is not None:
+        return fast
+    return plain_tokens(text)
+
+
+def plain_tokens(text: str) -> list[str]:
+    """Return the same in pure Python; also used for scripts with combining marks or without spaces."""
+    raw = _raw_tokens(text)
+    return raw if text.isascii() or not UNSPACED_RUN.search(text) else _pairs(raw)
+
+
+def query_words(text: str) -> list[str]:
+    """Return all words by which a source may find a text: its tokens; for unspaced scripts characters, their pairs, and whole runs.
+
+    Some sources index every character of such a text, some its words, some only runs between spaces or punctuation.
+
+    >>> query_words("the 検索エンジン")
+    ['the', '検索', '索エ', 'エン', 'ンジ', 'ジン', '検索エンジン', 'エンジン', '検', '索', 'エ', 'ン', 'ジ']
+    """
+    if text.isascii() or not UNSPACED_RUN.search(text):
+        return tokens(text)
+    raw = _raw_tokens(text)
+    words = dict.fromkeys(_pairs(raw))
+    for token in raw:
+        if is_unspaced(token):
+            runs = [token, *(part for part in SAME_SCRIPT.findall(token) if len(part) > 2)]
+            words.update(dict.fromkeys(run for run in runs if len(run) <= MAX_RUN))
+    words.update(dict.fromkeys(character for run in CJK_RUN.findall(text) for character in run))
+    return list(words)
+
+
+def words_of_query(query: str) -> list[str]:
+    """Return the words of a query; runs of unspaced scripts stay whole. A matching text has them among its `query_words`."""
+    return _raw_tokens(query)
+
+
+def characters(word: str) -> list[str]:
+    """Return the characters of a word, each with its combining marks.
+
+    >>> characters("हिन्दी")
+    ['हि', 'न्', 'दी']
+    """
+    return CHARACTER.findall(word)
+
+
+def _raw_tokens(text: str) -> list[str]:
+    pattern = PLAIN_TOKEN if text.isascii() else TOKEN
+    return pattern.findall(text.lower().replace("’", "'"))
+
+
+def terms_of(tree: TagTree, *, stemmed: bool = False, stops: bool = True) -> Terms:
+    """Return the terms of a page's visible text, stemmed or without stop words in the page's language if requested.
+
+    A word that continues in the next chunk (`<b>Pyth</b>on`) belongs to the chunk in which it begins.
+    """
+    chunks = tree.chunks
+    if not chunks:
+        nothing = np.zeros(1, dtype=np.int32)
+        return Terms((), nothing[:0], nothing)
+    glued = [c for c in np.flatnonzero(tree.chunk_gap == GLUED).tolist() if c]
+    begun: dict[int, str] = {}  # for each glued chunk, the text of the word's chunks before it
+    if glued:
+        joined = list(chunks)
+        for c in glued:
+            begun[c] = begun.get(c - 1, "") + chunks[c - 1]
+        for c in reversed(glued):
+            joined[c - 1] += joined[c]
+            joined[c] = ""
+        chunks = tuple(joined)
+    text = EDGE.join(chunks)
+    if compiled is None:
+        words, ids, at = plain_terms(text)
+    else:
+        words, numbers, begins, left = compiled.terms(text, [])
+        if left:  # chunks in scripts that only Python splits
+            words, numbers, begins, left = compiled.terms(text, [plain_tokens(chunk) for chunk in left])
+        ids, at = np.frombuffer(numbers, np.int32), np.frombuffer(bytearray(begins), np.int32)
+    for c, before in reversed(begun.items()):  # the terms of joined chunks are stored with the first of them
+        first = c
+        while first in begun:
+            first -= 1
+        at[c] = min(at[first] + len(tokens(before)), at[first + 1])
+    return _normalize(words, ids, at, tree.language, stemmed, stops)
+
+
+def plain_terms(text: str) -> tuple[list[str], Ints, Ints]:
+    """Return the distinct words of EDGE-separated chunks, the word ids in order, and the offsets of the chunks."""
+    pattern = PLAIN_TOKEN_OR_EDGE if text.isascii() else TOKEN_OR_EDGE
+    raw = pattern.findall(text.lower().replace("’", "'"))
+    if not text.isascii() and UNSPACED_RUN.search(text):
+        raw = _pairs(raw)
+    words = [word for word in dict.fromkeys(raw) if word != EDGE]
+    index = {word: i for i, word in enumerate(words)} | {EDGE: -1}
+    ids = np.fromiter(map(index.__getitem__, raw), np.int32, len(raw))
+    edges = np.flatnonzero(ids == -1)
+    at = np.zeros(len(edges) + 2, dtype=np.int32)
+    at[1:-1] = edges - np.arange(len(edges))
+    ids = ids[ids != -1]
+    at[-1] = len(ids)
+    return words, ids, at
+
+
+def _normalize(words: list[str], ids: Ints, at: Ints, language: str, stemmed: bool, stops: bool) -> Terms:
+    """Stem words and remove stop words, and renumber the ids accordingly."""
+    if stops and not stemmed:
+        return Terms(tuple(words), ids, at)
+    drop = frozenset[str]() if stops else stop_words_of(language)
+    names = stem(words, language) if stemmed else words
+    target: dict[str, int] = {}
+    to = np.array(
+        [-1 if word in drop else target.setdefault(name, len(target)) for word, name in zip(words, names, strict=True)],
+        dtype=np.int32,
+    )
+    if len(words):
+        ids = to[ids]
+    if not stops:
+        kept = ids >= 0
+        at = np.concatenate(([0], np.cumsum(kept)))[at].astype(np.int32)
+        ids = ids[kept]
+    return Terms(tuple(target), ids, at)
+
+
+def stem(words: list[str], language: str) -> list[str]:
+    """Return the Snowball stem of each word; unchanged if the language has no stemmer."""
+    return list(_stemmer(language).stemWords(words)) if language in STEMMERS else words
+
+
+@cache
+def stop_words_of(language: str) -> frozenset[str]:
+    """Return the stop words of a language; empty if there is no list."""
+    name = {"cs": "cz", "no": "nb", "nn": "nb"}.get(language, language)
+    if name not in stop_words.LANGUAGE_MAPPING:
+        return frozenset()
+    return frozenset(word.lower().replace("’", "'") for word in stop_words.get_stop_words(name))
+
+
+STEMMERS = {
+    "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english",
+    "eo": "esperanto", "es": "spanish", "et": "estonian", "eu": "basque", "fi": "finnish", "fr": "french", "ga": "irish",
+    "hi": "hindi", "hu": "hungarian", "hy": "armenian", "id": "indonesian", "it": "italian", "lt": "lithuanian",
+    "nb": "norwegian", "ne": "nepali", "nl": "dutch", "nn": "norwegian", "no": "norwegian", "pl": "polish",
+    "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "sv": "swedish", "ta": "tamil",
+    "tr": "turkish", "yi": "yiddish",
+}  # fmt: skip
+
+
+@cache
+def _stemmer(language: str) -> "Stemmer.Stemmer":
+    known = STEMMERS[language]
+    return Stemmer.Stemmer(known if known in Stemmer.algorithms() else "porter")
+
+
+def _pairs(raw: Sequence[str]) -> list[str]:
+    """Split runs of unspaced scripts into overlapping pairs of characters (a single character stays); keep other tokens."""
+    result: list[str] = []
+    for token in raw:
+        if not UNSPACED_RUN.search(token):
+            result.append(token)
+            continue
+        for run in MIXED.findall(token):
+            if not UNSPACED_RUN.match(run):
+                result.append(run)
+            elif len(parts := characters(run)) > 1:
+                result.extend(character + following for character, following in pairwise(parts))
+            else:
+                result.append(run)
+    return result

@@ -1,0 +1,1 @@
+"""Describe a harvest to people: `sentences`, `charts` and `report` (report.html)."""

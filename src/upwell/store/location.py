@@ -1,0 +1,85 @@
+"""Where the state of a harvest lies: in a file of its folder, or in a PostgreSQL database named by a pointer file there.
+
+The pointer file never contains a password; PostgreSQL's usual ways provide it (PGPASSWORD, PGPASSFILE or ~/.pgpass, a service file, a
+certificate).
+"""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from upwell.errors import MissingExtra, WrongUsage
+from upwell.store.database import StateDatabase, without_password
+from upwell.store.sqlite import SqliteDatabase
+
+__all__ = [
+    "POINTER_FILE",
+    "STATE_FILES",
+    "PostgresLocation",
+    "has_state",
+    "has_state_below",
+    "open_database",
+    "state_location",
+    "write_pointer",
+]
+
+STATE_FILE, POINTER_FILE = "state.sqlite", "state.json"
+STATE_FILES = (STATE_FILE, POINTER_FILE)
+
+
+@dataclass(frozen=True)
+class PostgresLocation:
+    """Site of a PostgreSQL database; `address` may contain a password and is never shown."""
+
+    address: str = field(repr=False)
+    site: str
+
+    def __str__(self) -> str:
+        return f"{self.site} in {without_password(self.address)}"
+
+
+def state_location(folder: Path, address: str = "") -> Path | PostgresLocation:
+    """Return where the state of a folder is or will be: at `address`, else where the pointer file says, else in the folder's file."""
+    if address:
+        if (folder / STATE_FILE).is_file():
+            raise WrongUsage(
+                f"{folder} has its state in {STATE_FILE}, not at {without_password(address)}; leave --state out, or use another -o"
+            )
+        return PostgresLocation(address, folder.name)
+    if (folder / POINTER_FILE).is_file():
+        try:
+            pointer = json.loads((folder / POINTER_FILE).read_text(encoding="utf-8"))
+            return PostgresLocation(str(pointer["state"]), str(pointer["site"]))
+        except (ValueError, KeyError, TypeError) as error:
+            raise WrongUsage(
+                f"{folder / POINTER_FILE} does not say where the state is ({error!r}); give it with --state"
+            ) from error
+    return folder / STATE_FILE
+
+
+def write_pointer(folder: Path, location: Path | PostgresLocation) -> None:
+    """Write the pointer file of a folder whose state is in PostgreSQL, without the password."""
+    if isinstance(location, PostgresLocation):
+        pointer = {"state": without_password(location.address), "site": location.site}
+        (folder / POINTER_FILE).write_text(json.dumps(pointer, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def has_state(folder: Path) -> bool:
+    """Return True if a folder is the folder of a harvest."""
+    return any((folder / name).is_file() for name in STATE_FILES)
+
+
+def has_state_below(folder: Path) -> bool:
+    """Return True if a folder contains folders of harvests."""
+    return any(True for name in STATE_FILES for _ in folder.glob(f"*/{name}"))
+
+
+def open_database(location: Path | PostgresLocation | None, *, read_only: bool = False) -> StateDatabase:
+    """Open the database at a location; None means in memory."""
+    if not isinstance(location, PostgresLocation):
+        return SqliteDatabase(location)
+    try:
+        from upwell.store.postgres import PostgresDatabase  # psycopg is an optional dependency
+    except ImportError as missing:
+        raise MissingExtra(f"{location} needs the package psycopg: pip install 'upwell[postgres]'") from missing
+    return PostgresDatabase(location.address, location.site, read_only=read_only)

@@ -1,0 +1,588 @@
+"""Infer the schema of a table from its records and record pages: which columns there are, and where each value comes from.
+
+    constant    a column with the same text in every row is a label or part of the page; it is left out
+    affixes     text that every value starts or ends with ("Population: 5") is removed
+    merged      columns that agree for nearly every record become one, and the fuller text is used
+    rare        a column that few rows have goes to `_other`, with its name before the text
+
+`infer_columns` looks at all rows and returns the columns; `shape_rows` and `shape_columns` create the rows. Fields of record pages have names
+that start with `PAGE_PREFIX`. Name, `drop` and `pin` of a column are taken over from an earlier table, because a user may have edited them.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from itertools import takewhile
+from typing import Any
+
+from upwell.records.column_names import column_name
+from upwell.records.values import ValueType, column_type, split_unit
+from upwell.table.rows import FieldColumns
+from upwell.types import PAGE_PREFIX
+
+__all__ = [
+    "ELLIPSIS",
+    "MIN_ROWS",
+    "NEARLY_ALL",
+    "NUMBERED",
+    "OTHER",
+    "PAGE_PREFIX",
+    "OtherFields",
+    "TableColumn",
+    "cell_text",
+    "columns_from_json",
+    "columns_to_json",
+    "common_affixes",
+    "comparable_text",
+    "infer_columns",
+    "merge_columns",
+    "phrases_of",
+    "shape_columns",
+    "shape_row",
+    "shape_rows",
+    "strip_affixes",
+    "values_between",
+]
+
+# Common affixes of a column's texts that are not part of its values: "Population: 5", "(1999)", "A title - The Site".
+
+OUTLIER_SHARE = 0.01  # share of the texts, at each end of the sorted order, that may start differently; not swept
+MIN_LABELLED = 5  # distinct texts needed to remove a common label that ends in a colon
+MIN_UNPUNCTUATED = 20  # the same, for a label without a colon
+MAX_LABEL_CHARS = 40  # longest label or site name that is removed
+SITE_NAME_SUFFIX = re.compile(r"\s[-–—|·»«:/]\s.*$", re.S)  # a site name after a title
+BRACKETS = (("(", ")"), ("[", "]"), ("（", "）"))  # around all texts of a column
+
+
+def common_affixes(texts: Collection[str]) -> tuple[str, str]:
+    """Return the prefix and suffix that the texts of a column share and that are not part of the values; "" for none."""
+    if len(texts) < MIN_LABELLED:
+        return "", ""
+    outliers = int(OUTLIER_SHARE * len(texts))
+    least = len(texts) - 2 * outliers  # texts that share the affix, at least
+    starts = max(Counter(text[:1] for text in texts).values()) >= least
+    ends = max(Counter(text[-1:] for text in texts).values()) >= least
+    if not starts and not ends:  # true of most columns, and cheaper than sorting
+        return "", ""
+    start = _common_start(ordered[outliers], ordered[-1 - outliers]) if (ordered := sorted(texts)) and starts else ""
+    if start.startswith(("http:", "https:")):
+        return "", ""
+    match = re.match(r".*[:\s]\s*", start, re.S)
+    label = match[0] if match else ""
+    if len(texts) < (MIN_LABELLED if label.rstrip().endswith((":", "：")) else MIN_UNPUNCTUATED) or not _is_label(
+        label
+    ):
+        label = ""
+    backwards = sorted(text[::-1] for text in texts) if ends else []
+    finish = _common_start(backwards[outliers], backwards[-1 - outliers])[::-1] if ends else ""
+    for opening, closing in BRACKETS:
+        if finish.endswith(closing) and (label.count(opening) > label.count(closing) or start.startswith(opening)):
+            return label or opening, closing
+    end = SITE_NAME_SUFFIX.search(finish)
+    return label, end[0] if end and _is_label(end[0]) else ""
+
+
+def strip_affixes(text: str, cut: tuple[str, str]) -> str:
+    """Return the text without the common prefix and suffix."""
+    prefix, suffix = cut
+    if prefix and text.startswith(prefix):
+        text = text[len(prefix) :]
+    return (text.removesuffix(suffix) if suffix else text).strip()
+
+
+def _is_label(text: str) -> bool:
+    return "://" not in text and len(text) <= MAX_LABEL_CHARS and any(map(str.isalpha, text))
+
+
+def _common_start(first: str, second: str) -> str:
+    length = next(
+        (i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second))
+    )
+    return first[:length]
+
+
+# Texts that follow a common pattern: "Maintained by A; section B; installed size 3 kB". A phrase is a run of words that occurs
+# in nearly all texts, once in each and in the same order; the value that it names follows it.
+
+MIN_TEXTS = 20  # distinct texts needed
+MAX_TEXTS = 300  # safety limit: texts examined at most
+REQUIRED_SHARE = 0.95  # share of the texts that contain a required phrase; not swept
+OPTIONAL_SHARE = 0.3  # the same for an optional phrase, which nearly always follows a punctuation mark; not swept
+MAX_PHRASE_CHARS = 40
+MIN_DISTINCT = 0.02  # distinct values per text; a phrase with fewer does not distinguish records
+PHRASE_BREAKS = (";", ",", ".", ":", "|", "·", "–", "-", "(")
+VALUE_PADDING = " \t\n;,.:|·–-()"
+
+
+def phrases_of(texts: Collection[str]) -> tuple[str, ...]:
+    """Return the phrases of texts that follow a common pattern, in order; empty if they do not.
+
+    >>> texts = [f"Kept by person{i}; section s{i % 3}; size {i} kB." for i in range(30)]
+    >>> phrases_of(texts)
+    ('Kept by', 'section', 'size')
+    """
+    if len(texts) < MIN_TEXTS:
+        return ()
+    ordered = sorted(texts)
+    words = [text.split() for text in ordered[:: max(1, len(ordered) // MAX_TEXTS)]]
+    once: Counter[str] = Counter()
+    after_break: Counter[str] = Counter()
+    for text in words:
+        counts = Counter(text)
+        for at, word in enumerate(text):
+            if counts[word] == 1 and any(map(str.isalpha, word)):
+                once[word] += 1
+                after_break[word] += at > 0 and text[at - 1].endswith(PHRASE_BREAKS)
+    required = {word for word, n in once.items() if n >= REQUIRED_SHARE * len(words)}
+    if len(required) < 2:
+        return ()
+    optional = {
+        word for word, n in once.items() if n >= OPTIONAL_SHARE * len(words) and after_break[word] >= REQUIRED_SHARE * n
+    }
+    anchors = required | optional
+    runs: Counter[str] = Counter()
+    places: dict[str, list[float]] = {}
+    for text in words:
+        run: list[str] = []
+        for at, word in enumerate([*text, ""]):
+            if word in anchors and not (run and run[-1].endswith(PHRASE_BREAKS)):
+                run.append(word)
+                continue
+            if run:
+                runs[" ".join(run)] += 1
+                places.setdefault(" ".join(run), []).append(at / len(text))
+            run = [word] if word in anchors else []
+    usual = [run for run, n in runs.items() if n >= OPTIONAL_SHARE * len(words) and len(run) <= MAX_PHRASE_CHARS]
+    phrases = sorted(usual, key=lambda run: sorted(places[run])[len(places[run]) // 2])
+    split_texts = [values_between(" ".join(text), phrases) for text in words]
+    informative = [
+        phrase
+        for number, phrase in enumerate(phrases, 1)
+        if len({values[number] for values in split_texts if values[number]}) > max(1, MIN_DISTINCT * len(words))
+    ]
+    while phrases and phrases[-1] not in informative:  # a final phrase that names no value
+        phrases.pop()
+    has_pattern = (
+        sum(runs[phrase] >= REQUIRED_SHARE * len(words) for phrase in informative) >= 1 and len(informative) >= 2
+    )
+    return tuple(phrases) if has_pattern else ()
+
+
+def values_between(text: str, phrases: Sequence[str]) -> list[str]:
+    """Return the text before the first phrase and after each phrase; "" for a phrase that does not occur.
+
+    >>> values_between("Kept by A; size 3 kB", ("Kept by", "section", "size"))
+    ['', 'A', '', '3 kB']
+    """
+    values = [""] * (len(phrases) + 1)
+    start, last = 0, 0
+    for number, phrase in enumerate(phrases, 1):
+        match = re.compile(rf"(?<!\S){re.escape(phrase)}(?!\S)").search(text, start)
+        if match:
+            values[last] = text[start : match.start()].strip(VALUE_PADDING)
+            start, last = match.end(), number
+    values[last] = text[start:].strip(VALUE_PADDING)
+    return values
+
+
+# Merging columns that agree for nearly every record.
+
+MERGE_SHARE = 0.8  # share of rows in which a list column and a page column must agree; not swept
+MIN_COMMON = 3  # rows that must have both columns
+DUPLICATE_SHARE = 0.98  # the same share for two columns of the same page
+COMPARED_ROWS = 400  # safety limit: rows compared at most
+NEARLY_ALL = 0.95  # share of rows that have a field in one of two positions
+NUMBERED = re.compile(r"_\d+$")
+MIN_CUT_CHARS = 15  # shortest text ending in "…" that counts as the beginning of a longer text
+ELLIPSIS = re.compile(r"\s*(?:…|\.\.\.+)$")
+NON_WORD = re.compile(r"[\W_]+")
+
+
+def merge_columns(
+    names: Sequence[str], fields: FieldColumns, with_page: Sequence[int], cuts: Mapping[str, tuple[str, str]]
+) -> list[list[str]]:
+    """Group columns that agree for nearly every record; list columns come before page columns."""
+    rows = range(fields.count)
+    compared = [*with_page[:: max(1, len(with_page) // COMPARED_ROWS)], *rows[:: max(1, len(rows) // COMPARED_ROWS)]]
+    cells: dict[str, dict[int, str]] = {name: {} for name in names}
+    cut_off: dict[str, set[int]] = {name: set() for name in names}
+    for name in names:
+        column, cut = fields[name], cuts.get(name, ("", ""))
+        for i, row in enumerate(compared):
+            if column[row]:
+                text = strip_affixes(cell_text(column[row]), cut)
+                cells[name][i] = comparable_text(text)
+                if ELLIPSIS.search(text):
+                    cut_off[name].add(i)
+    groups: list[list[str]] = []
+    for name in names:
+        is_page = name.startswith(PAGE_PREFIX)
+        best, best_share = None, 0.0
+        for group in groups:
+            other = group[0]
+            min_share = MERGE_SHARE if is_page != other.startswith(PAGE_PREFIX) else DUPLICATE_SHARE
+            share = _agreement(cells[name], cells[other], cut_off[name], cut_off[other])
+            if not is_page and _alternate(name, other, cells, len(compared)):
+                share = 1.0
+            if share >= min_share and share > best_share:
+                best, best_share = group, share
+        if best is None and is_page:
+            best = _group_with_same_name(name, groups, cells)
+        if best is None:
+            groups.append([name])
+        else:
+            best.append(name)
+    return groups
+
+
+def _group_with_same_name(
+    name: str, groups: Sequence[list[str]], cells: Mapping[str, Mapping[int, str]]
+) -> list[str] | None:
+    """Return the list column with the same name as a page column if no record has both; a page title may match the first list column."""
+    own = name.removeprefix(PAGE_PREFIX)
+    of_lists = [group for group in groups if not group[0].startswith(PAGE_PREFIX)]
+    candidates = [group for group in of_lists if group[0] == own]
+    if own == "title":
+        candidates += [group for group in of_lists if group[0] in ("title", "name")] + of_lists[:1]
+    for group in candidates:
+        if not cells[name].keys() & cells[group[0]].keys():
+            return group
+    return None
+
+
+def _alternate(name: str, other: str, cells: Mapping[str, Mapping[int, str]], rows: int) -> bool:
+    """Return True if two positions of the same name hold one field: nearly every record has it in one of them, and few differ where both exist."""
+    first, second = cells[name], cells[other]
+    both = first.keys() & second.keys()
+    if NUMBERED.sub("", name) != NUMBERED.sub("", other) or not first or not second:
+        return False
+    differ = sum(first[i] != second[i] for i in both)
+    return len(first.keys() | second.keys()) >= NEARLY_ALL * rows > len(both) and differ <= OUTLIER_SHARE * rows
+
+
+def _agreement(
+    first: Mapping[int, str], second: Mapping[int, str], first_cut: Collection[int], second_cut: Collection[int]
+) -> float:
+    """Return the share of rows with both columns that agree; 0 if too few rows have both or all texts are the same."""
+    both = first.keys() & second.keys()
+    if len(both) < MIN_COMMON or len({first[i] for i in both}) < 2 or 2 * len(both) < min(len(first), len(second)):
+        return 0.0
+    agreeing = sum(
+        first[i] == second[i]
+        or (i in first_cut and len(first[i]) >= MIN_CUT_CHARS and second[i].startswith(first[i]))
+        or (i in second_cut and len(second[i]) >= MIN_CUT_CHARS and first[i].startswith(second[i]))
+        for i in both
+    )
+    return agreeing / len(both)
+
+
+def cell_text(value: object) -> str:
+    """Return a cell as one text."""
+    return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def comparable_text(text: str) -> str:
+    """Return a text normalized for comparison."""
+    return NON_WORD.sub("", text.casefold())
+
+
+# The columns of a table.
+
+Cell = str | list[str] | None
+OTHER = "_other"
+MIN_SHARE = 0.05  # share of rows that a column needs, otherwise it goes to `_other`; not swept
+MIN_ROWS = 20  # rows of a table from which on columns can be too rare
+DISTINCT_TITLES = 0.7  # distinct texts per row needed for a column to be called `title`
+TAG_NAME = re.compile(
+    r"(?:a|b|dd|div|dl|dt|em|font|h[1-6]|i|li|main|ol|p|pre|section|small|span|strong|table|tbody|td|text|th|tr|ul)\d*(?:_|$)"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableColumn:
+    """Column of a table as stored in `source.json`, where a user can edit `name`, `drop` and `pin`."""
+
+    name: str
+    of: tuple[str, ...]  # field names in records and on record pages; the first identifies the column
+    type: ValueType = "text"
+    cut: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # by field: prefix and suffix to remove
+    unit: str = ""  # unit of all numbers; "…": several units, in a separate column
+    is_list: bool = False
+    # If all texts follow a common pattern ("section A; installed size 3"), the column holds the value after one phrase.
+    phrases: tuple[str, ...] = ()
+    part: int = 0  # number of the phrase, from 1; 0: the text before the first
+    drop: bool = False
+    pin: bool = False  # keep the column even if it is rare or constant
+
+    @property
+    def is_of_page(self) -> bool:
+        """Return True if only record pages have this column."""
+        return self.of[0].startswith(PAGE_PREFIX)
+
+    def cell(self, row: Mapping[str, Any]) -> Cell:
+        """Return the fullest text that a row has for this column."""
+        if self.is_plain:
+            return row.get(self.of[0]) or None
+        return self._fullest([row.get(name) for name in self.of])
+
+    def cells(self, fields: FieldColumns) -> list[Cell]:
+        """Return the cells of all rows (cached in `fields.made`)."""
+        key = (self.of, tuple(self.cut.items()), self.phrases, self.part, self.is_list)
+        if key not in fields.made:
+            fields.made[key] = self._cells(fields)
+        return fields.made[key]
+
+    def _cells(self, fields: FieldColumns) -> list[Cell]:
+        first, *others = (fields[name] for name in self.of)
+        if self.is_plain:
+            return [value or None for value in first]
+        if self.phrases or self.is_list:
+            return [self._fullest(values) for values in zip(first, *others, strict=True)]
+        made = _stripped_cells(first, self.cut.get(self.of[0], ("", "")))
+        for row in {row for name in self.of[1:] for row, value in fields.having(name) if value}:
+            made[row] = self._fullest([first[row], *(column[row] for column in others)])
+        return made
+
+    def _fullest(self, values: Iterable[Any]) -> Cell:
+        """Return the fullest of the values of its fields."""
+        best: Cell = None
+        for name, value in zip(self.of, values, strict=True):
+            if isinstance(value, str) and name in self.cut:
+                value = strip_affixes(value, self.cut[name])
+            if value in (None, "", []):
+                continue
+            if best is None or (_is_fuller(cell_text(value), cell_text(best)) and isinstance(value, str | list)):
+                best = value
+        if isinstance(best, str) and self.phrases:
+            return values_between(best, self.phrases)[self.part]
+        return best.split("; ") if isinstance(best, str) and self.is_list else best
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Return True if the column is one field unchanged, as most are."""
+        return len(self.of) == 1 and not (self.cut or self.phrases or self.is_list)
+
+    @property
+    def id(self) -> tuple[str, int]:
+        """Return what identifies the column across runs."""
+        return self.of[0], self.part
+
+
+def _stripped_cells(cells: Iterable[Any], cut: tuple[str, str]) -> list[Cell]:
+    """Return the cells of a field without the common prefix and suffix."""
+    if cut != ("", ""):
+        cells = (strip_affixes(cell, cut) if isinstance(cell, str) else cell for cell in cells)
+    return [cell if cell or cell == 0 else None for cell in cells]
+
+
+def columns_from_json(saved: Iterable[Mapping[str, Any]]) -> list[TableColumn]:
+    """Read columns from `source.json`."""
+    known = set(TableColumn.__dataclass_fields__)
+    columns = []
+    for entry in saved:
+        cut = {name: (prefix, suffix) for name, (prefix, suffix) in entry.get("cut", {}).items()}
+        values = {k: v for k, v in entry.items() if k in known}
+        columns.append(TableColumn(**{**values, "of": tuple(entry["of"]), "cut": cut}))
+    return columns
+
+
+def infer_columns(
+    rows: Sequence[Mapping[str, Any]] | FieldColumns,
+    *,
+    lists: Collection[str] = (),
+    earlier: Sequence[TableColumn] = (),
+) -> list[TableColumn]:
+    """Return the columns of a table in order of first appearance; `lists` names the fields with several values per row."""
+    fields = rows if isinstance(rows, FieldColumns) else FieldColumns.of(rows)
+    names = [name for name in fields.columns if not name.startswith("_")]
+    filled: dict[str, int] = {}
+    texts: dict[str, set[str]] = {}
+    for name in names:
+        cells = fields.filled(name)
+        is_text = set(map(type, cells)) <= {str}
+        filled[name], texts[name] = len(cells), set(cells if is_text else map(cell_text, cells))
+    cuts = {
+        name: cut for name, values in texts.items() if name not in lists and (cut := common_affixes(values)) != ("", "")
+    }
+    for name, cut in cuts.items():
+        texts[name] = {strip_affixes(text, cut) for text in texts[name]} - {""}
+    known = {column.id: column for column in earlier}
+    pinned = {column.of[0] for column in earlier if column.pin}
+    useful = [name for name in names if name in pinned or len(texts[name]) > (1 if filled[name] > 1 else 0)]
+    with_page = sorted({row for name in names if name.startswith(PAGE_PREFIX) for row, _ in fields.having(name)})
+    columns: list[TableColumn] = []
+    for group in merge_columns(useful, fields, with_page, cuts):
+        seen = texts[group[0]].union(*(texts[name] for name in group[1:])) if group[1:] else texts[group[0]]
+        repeats = any(name in lists for name in group) or list in set(map(type, fields[group[0]]))
+        labels = {name: cuts[name] for name in group if name in cuts}
+        column = TableColumn(name=_column_name(group, labels), of=tuple(group), cut=labels, is_list=repeats)
+        for part, values in _split_by_phrases(column, seen) if not repeats else [(column, seen)]:
+            typed = part if repeats else _with_type(part, values)
+            if before := known.get(typed.id):
+                typed = replace(typed, name=before.name, drop=before.drop, pin=before.pin)
+            possible = len(with_page) if column.is_of_page else fields.count
+            count = (
+                filled[typed.of[0]]
+                if typed.is_plain
+                else sum(cell not in (None, "", []) for cell in typed.cells(fields))
+            )
+            share = count / max(1, possible)
+            is_same = len(values) == 1 and fields.count > 1
+            if typed.pin or not (is_same or (fields.count >= MIN_ROWS and share < MIN_SHARE)):
+                columns.append(typed)
+    columns = _with_title(columns, fields, known)
+    taken: set[str] = set()
+    unique = []
+    for column in columns:
+        name = (
+            column.name
+            if column.name not in taken
+            else next(f"{column.name}_{i}" for i in range(2, len(columns) + 2) if f"{column.name}_{i}" not in taken)
+        )
+        taken.add(name)
+        unique.append(replace(column, name=name))
+    return unique
+
+
+def _with_title(
+    columns: Sequence[TableColumn], fields: FieldColumns, known: Collection[tuple[str, int]]
+) -> list[TableColumn]:
+    """Return the columns, naming one `title` if none is called title or name: the first text column with nearly distinct values that the site left unnamed."""
+    stems = Counter(NUMBERED.sub("", column.name) for column in columns)
+    if any(word in ("title", "name") for stem in stems for word in stem.split("_")):
+        return list(columns)
+    for column in columns:
+        is_named = not TAG_NAME.match(column.name) and stems[NUMBERED.sub("", column.name)] == 1
+        if column.id in known or is_named or column.type != "text" or column.is_list:
+            continue
+        texts = [text for text in column.cells(fields) if isinstance(text, str)]
+        if len(texts) >= NEARLY_ALL * fields.count and len(set(texts)) >= DISTINCT_TITLES * fields.count:
+            return [replace(other, name="title") if other is column else other for other in columns]
+    return list(columns)
+
+
+def shape_rows(
+    rows: Iterable[Mapping[str, Any]], columns: Sequence[TableColumn], *, with_pages: bool = True
+) -> Iterator[dict[str, Cell]]:
+    """Return the rows with these columns; varying fields without a column go to `_other`."""
+    others, rows = OtherFields(columns), list(rows)
+    for row in rows:
+        others.add(row)
+    shown, names = [column for column in columns if not column.drop], others.names(with_pages=with_pages)
+    return (shape_row(row, shown, names) for row in rows)
+
+
+def shape_columns(
+    fields: FieldColumns, columns: Sequence[TableColumn], *, with_pages: bool = True
+) -> dict[str, list[Cell]]:
+    """Return the same as `shape_rows`, by column."""
+    in_columns = {name for column in columns for name in column.of}
+    rare = [
+        name for name in sorted(fields.columns.keys() - in_columns) if with_pages or not name.startswith(PAGE_PREFIX)
+    ]
+    others = [name for name in rare if not name.startswith("_") and _varies(fields[name])]
+    made: dict[str, list[Cell]] = {name: cells for name, cells in fields.columns.items() if name.startswith("_")}
+    if others:
+        made[OTHER] = [_other_text(zip(others, values, strict=True)) for values in zip(*map(fields.__getitem__, others), strict=True)]  # fmt: skip
+    return made | {column.name: column.cells(fields) for column in columns if not column.drop}
+
+
+def _varies(cells: Iterable[Any]) -> bool:
+    """Return True if a field has different texts."""
+    texts = (cell_text(value) for value in cells if value)
+    first = next(texts, None)
+    return any(text != first for text in texts)
+
+
+def _other_text(fields: Iterable[tuple[str, Any]]) -> str | None:
+    return "; ".join(f"{name.removeprefix(PAGE_PREFIX)}: {cell_text(value)}" for name, value in fields if value) or None
+
+
+class OtherFields:
+    """Collector of the names of varying fields that belong to no column."""
+
+    def __init__(self, columns: Iterable[TableColumn]) -> None:
+        self._ignored = {
+            name for column in columns for name in column.of
+        }  # and fields that start with `_` or are known to vary
+        self._seen: defaultdict[str, set[str]] = defaultdict(set)
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Examine a row."""
+        for name in row.keys() - self._ignored:
+            if name.startswith("_") or len(self._seen[name]) > 1:  # two texts are enough: it varies
+                self._ignored.add(name)
+            elif row[name]:
+                self._seen[name].add(cell_text(row[name]))
+
+    def names(self, *, with_pages: bool = True) -> list[str]:
+        """Return the collected names in alphabetical order."""
+        rare = [name for name, values in self._seen.items() if len(values) > 1]
+        return sorted(name for name in rare if with_pages or not name.startswith(PAGE_PREFIX))
+
+
+def shape_row(row: Mapping[str, Any], columns: Iterable[TableColumn], others: Sequence[str]) -> dict[str, Cell]:
+    """Return a row with these columns, and the other fields in `_other`."""
+    kept: dict[str, Cell] = {name: value for name, value in row.items() if name.startswith("_")}
+    if others:
+        kept[OTHER] = _other_text((name, row.get(name)) for name in others)
+    return kept | {column.name: column.cell(row) for column in columns}
+
+
+def _split_by_phrases(column: TableColumn, texts: set[str]) -> list[tuple[TableColumn, set[str]]]:
+    """Return the column with its texts, or, if these follow a common pattern, one column per phrase."""
+    phrases = phrases_of(texts)
+    if not phrases:
+        return [(column, texts)]
+    values = [values_between(text, phrases) for text in texts]
+    parts = []
+    for number, name in enumerate((column.name, *map(column_name, phrases))):
+        part_texts = {value[number] for value in values} - {""}
+        if part_texts:
+            parts.append((replace(column, name=name, phrases=phrases, part=number), part_texts))
+    return parts
+
+
+def _column_name(group: Sequence[str], cut: Mapping[str, tuple[str, str]]) -> str:
+    """Return the best name of a column: one given by the site rather than one made of tag names."""
+    names = [name.removeprefix(PAGE_PREFIX) for name in group]
+    given = next((name for name in names if not TAG_NAME.match(name)), "")
+    label = next((begin for begin, _ in cut.values() if any(map(str.isalpha, begin))), "")
+    return given or (column_name(label) if label else names[0])
+
+
+def _with_type(column: TableColumn, texts: Collection[str]) -> TableColumn:
+    kind = column_type(texts, lossless=True)
+    if kind != "text":
+        return replace(column, type=kind)
+    parts = [part for part in takewhile(bool, map(split_unit, texts)) if part]
+    units = {unit for _, unit in parts}
+    if len(parts) == len(texts) and len(units) <= 3:  # a column of numbers has few units
+        kind = column_type([number for number, _ in parts], lossless=True)
+        if kind in ("integer", "decimal"):
+            (unit, *others) = sorted(units)
+            name = (
+                column.name
+                if others or column.name.endswith(f"_{column_name(unit)}")
+                else f"{column.name}_{column_name(unit)}"
+            )
+            return replace(column, type=kind, unit="…" if others else unit, name=name)
+    return column
+
+
+def _is_fuller(text: str, truncated: str) -> bool:
+    """Return True if `text` is the complete version of the truncated text `truncated`."""
+    return (
+        ELLIPSIS.search(truncated) is not None
+        and len(comparable_text(text)) > len(comparable_text(truncated))
+        and comparable_text(text).startswith(comparable_text(truncated))
+    )
+
+
+def columns_to_json(columns: Iterable[TableColumn]) -> list[dict[str, Any]]:
+    """Return columns as they are stored in `source.json`."""
+    return [
+        {name: value for name, value in asdict(column).items() if value or name in ("name", "of")} for column in columns
+    ]

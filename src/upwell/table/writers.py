@@ -1,0 +1,201 @@
+"""Write records as a table: Parquet, CSV, JSON Lines, SQLite with full-text search (usable by Datasette), DuckDB or Excel."""
+
+import csv
+import datetime
+import io
+import json
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from itertools import chain
+from pathlib import Path
+from typing import Literal
+
+from upwell.errors import WrongUsage
+from upwell.table import parquet
+from upwell.table.rows import InMemoryRows, StreamedRows
+
+__all__ = ["FORMATS", "READABLE", "Format", "csv_lines", "read_keys", "write"]
+
+Format = Literal["parquet", "csv", "jsonl", "sqlite", "duckdb", "xlsx"]
+FORMATS: tuple[Format, ...] = ("parquet", "csv", "jsonl", "sqlite", "duckdb", "xlsx")
+READABLE = FORMATS[:-1]  # all but Excel, which is meant for people
+# Limits of an Excel sheet (Excel specifications and limits).
+MAX_SHEET_ROWS, MAX_SHEET_COLUMNS, MAX_CELL_CHARS = 1_048_576, 16_384, 32_767
+FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")  # OWASP, "CSV Injection"
+NUMBER = re.compile(r"[-+]?\d[\d.,]*(?:[eE][-+]?\d+)?%?")
+ROWID_NAMES = ("rowid", "oid", "_rowid_")  # CSV cells that look like formulas but are numbers
+FTS_NAMES = ("rank", "rowid")  # SQLite's aliases for the row number
+# reserved by FTS5
+
+
+def write(
+    rows: Iterable[Mapping[str, object]],
+    folder: Path,
+    format: Format = "parquet",
+    *,
+    name: str = "records",
+    file: Path | None = None,
+    keep_formulas: bool = False,
+    columns: Sequence[str] = (),
+) -> Path:
+    """Write `<name>.<format>`, or `file`; the default columns are all that occur in any row, in order of first appearance.
+
+    With `keep_formulas`, texts that a spreadsheet would interpret as a formula are left unchanged in CSV.
+    """
+    if format not in FORMATS:
+        raise WrongUsage(f"unknown format {format!r}: use one of {', '.join(FORMATS)}")
+    if isinstance(rows, InMemoryRows | StreamedRows):
+        columns = columns or rows.names
+    else:
+        rows = list(rows)
+    path = file or folder / f"{name}.{format}"
+    partial = path.with_name(f".{path.name}.part")
+    columns = list(columns or dict.fromkeys(column for row in rows for column in row))
+    if format == "parquet":
+        parquet.write(rows, dict(zip(columns, _unique_names(columns), strict=True)), partial)
+    elif format == "csv":
+        with partial.open("w", encoding="utf-8", newline="") as out:
+            writer = csv.DictWriter(out, columns)
+            writer.writeheader()
+            cell = _csv_value if keep_formulas else _csv_cell
+            writer.writerows({key: cell(value) for key, value in row.items()} for row in rows)
+    elif format == "duckdb":
+        partial.unlink(missing_ok=True)
+        parquet.write_database(rows, dict(zip(columns, _unique_names(columns), strict=True)), partial)
+    elif format == "xlsx":
+        _write_xlsx(rows, columns, partial)
+    elif format == "sqlite":
+        _write_sqlite(rows, columns, partial)
+    else:
+        with partial.open("w", encoding="utf-8") as out:
+            out.writelines(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
+    partial.replace(path)  # readers see the old table or the new one, never a part
+    return path
+
+
+def csv_lines(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """Yield rows as lines of CSV, with a header.
+
+    >>> list(csv_lines(["a", "b"], [(1, "x, y"), (None, "=1")]))
+    ['a,b', '1,"x, y"', ",'=1"]
+    """
+    line = io.StringIO()
+    writer = csv.writer(line, lineterminator="")
+    for row in chain((columns,), rows):
+        writer.writerow([_csv_cell(value) for value in row])
+        yield line.getvalue()
+        line.seek(0)
+        line.truncate()
+
+
+def _write_sqlite(rows: Iterable[Mapping[str, object]], columns: list[str], path: Path) -> None:
+    """Write the table `records` and the full-text index `records_fts`, which stores no text of its own (SQLite FTS5 §4.4.3)."""
+    path.unlink(missing_ok=True)
+    names = _unique_names([f"{name}_" if name.lower() in ROWID_NAMES else name for name in columns])
+    fields = [name for name in names if not name.startswith("_")]
+    quoted = ", ".join(_quoted(name) for name in names)
+    with closing(sqlite3.connect(path)) as db:
+        searched = {name: f"{name}_" if name.lower() in FTS_NAMES else name for name in fields}
+        declared = (_quoted(name) + (" PRIMARY KEY" if name == "_key" else "") for name in names)
+        db.execute(f"CREATE TABLE records ({', '.join(declared)})")
+        placeholders = ", ".join("?" * len(names))
+        values = ([_cell(row.get(column)) for column in columns] for row in rows)
+        db.executemany(f"INSERT OR REPLACE INTO records ({quoted}) VALUES ({placeholders})", values)  # noqa: S608 # names are quoted
+        if fields:
+            indexed = ", ".join(_quoted(name) for name in searched.values())
+            content = "records"
+            if list(searched) != list(searched.values()):  # the index has its own column `rank`
+                content = "records_searched"
+                renamed = ", ".join(f"{_quoted(name)} AS {_quoted(new)}" for name, new in searched.items())
+                db.execute(f"CREATE VIEW {content} AS SELECT rowid, {renamed} FROM records")  # noqa: S608 # names are quoted
+            db.execute(
+                # Datasette finds the index of a table by exactly this text: content="records"
+                f'CREATE VIRTUAL TABLE records_fts USING fts5({indexed}, content="{content}", content_rowid="rowid")'
+            )
+            db.execute("INSERT INTO records_fts (records_fts) VALUES ('rebuild')")
+        db.commit()
+
+
+def _write_xlsx(rows: Sequence[Mapping[str, object]], columns: list[str], path: Path) -> None:
+    """Write one sheet with a header; texts stay texts."""
+    import xlsxwriter  # imported here because it is rarely needed
+
+    if len(rows) >= MAX_SHEET_ROWS or len(columns) > MAX_SHEET_COLUMNS:
+        raise WrongUsage(
+            f"{len(rows):,} rows and {len(columns):,} columns are too many for a sheet of Excel; use another --format"
+        )
+    options = {
+        "constant_memory": True,
+        "strings_to_numbers": False,
+        "strings_to_formulas": False,
+        "strings_to_urls": False,
+    }
+    with xlsxwriter.Workbook(path, options) as book:
+        sheet, day = book.add_worksheet("records"), book.add_format({"num_format": "yyyy-mm-dd"})
+        time = book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
+        sheet.freeze_panes(1, 0)
+        sheet.write_row(0, 0, columns)
+        for number, row in enumerate(rows, start=1):
+            for place, column in enumerate(columns):
+                value = row.get(column)
+                if isinstance(value, datetime.datetime):  # Excel has no time zones
+                    moment = value.astimezone(datetime.UTC).replace(tzinfo=None) if value.tzinfo else value
+                    sheet.write_datetime(number, place, moment, time)
+                elif isinstance(value, datetime.date):
+                    sheet.write_datetime(number, place, value, day)
+                elif isinstance(value, bool | int | float):
+                    sheet.write(number, place, value)
+                elif value is not None:
+                    sheet.write_string(number, place, str(_cell(value))[:MAX_CELL_CHARS])
+
+
+def _unique_names(columns: list[str]) -> list[str]:
+    """Return names that differ in more than case, which SQLite and DuckDB ignore, by appending numbers."""
+    uses: Counter[str] = Counter()
+    names = []
+    for name in columns:
+        uses[name.lower()] += 1
+        names.append(name if uses[name.lower()] == 1 else f"{name}_{uses[name.lower()]}")
+    return names
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _csv_value(value: object) -> object:
+    """Return a value for CSV; lists are joined."""
+    return "; ".join(map(str, value)) if isinstance(value, list) else value
+
+
+def _csv_cell(value: object) -> object:
+    """Return a value for CSV, with an apostrophe before texts that a spreadsheet would interpret as a formula.
+
+    >>> [_csv_cell(value) for value in ("=1+1", "@a", "-3.5", "- a", -3, "a=b", ["=a", "b"])]
+    ["'=1+1", "'@a", '-3.5', "'- a", -3, 'a=b', "'=a; b"]
+    """
+    text = _csv_value(value)
+    is_formula = isinstance(text, str) and text[:1] in FORMULA_SIGNS and not NUMBER.fullmatch(text)
+    return f"'{text}" if is_formula else text
+
+
+def _cell(value: object) -> object:
+    """Return a value for SQLite: dates as ISO texts, lists as JSON."""
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    return value if value is None or isinstance(value, int | float | str) else json.dumps(value, ensure_ascii=False)
+
+
+def read_keys(path: Path) -> list[str]:
+    """Return the keys of a written table."""
+    if path.suffix == ".sqlite":
+        with closing(sqlite3.connect(path)) as db:
+            return [str(key) for (key,) in db.execute("SELECT _key FROM records")]
+    if path.suffix in (".parquet", ".duckdb"):
+        return [str(key) for (key,) in parquet.read(path, ["_key"])]
+    with path.open(encoding="utf-8", newline="") as table:
+        rows = csv.DictReader(table) if path.suffix == ".csv" else map(json.loads, table)
+        return [str(row["_key"]) for row in rows]
