@@ -22,6 +22,7 @@ static PyMethodDef functions[] = {
     {"count_words", native_count_words, METH_VARARGS, "Count the words of records seen for the first time."},
     {"weigh_words", native_weigh_words, METH_VARARGS, "Compute what words are worth as queries."},
     {"weigh_pairs", native_weigh_pairs, METH_VARARGS, "Compute what pairs of words are worth as queries."},
+    {"tree_sums", native_tree_sums, METH_VARARGS, "Add the leaves that rows of features reach in all trees."},
     {NULL, NULL, 0, NULL},
 };
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "upwell.native._native", "Native code; native.h documents it.", -1, functions, NULL, NULL, NULL, NULL};

@@ -103,6 +103,17 @@
                                               table: bytes[4 * 128], for each non-ASCII byte the length of its UTF-8 and up to three bytes
    has_crowded_tag(html, limit) -> bool       Return True if a tag has at least `limit` attributes. Reference: `limit_attributes` of page/tree.py
 
+   judge.c: fitted judgements
+   --------------------------
+   tree_sums(x, features, depth, feature, at, leaf) -> bytes, float64[rows]
+       Add the leaves that each row of features reaches in all trees. Reference: `plain_tree_sums` of judge/judgement.py.
+       x             float64[rows * features]   features of each row
+       features      int                        features of a row
+       depth         int                        depth of every tree, 1 to 19
+       feature       int32[trees * (2^depth - 1)]     feature of each inner node, level by level
+       at            float64[trees * (2^depth - 1)]   value up to which a row goes left
+       leaf          float64[trees * 2^depth]         value of each leaf
+
    leaves.c, cuts.c, records.c: the records of an answer
    -----------------------------------------------------
    Leaves(texts, row, gap, signature, parent, end, row_start, row_end, signatures)
@@ -323,3 +334,4 @@ PyObject *native_hash_of(PyObject *module, PyObject *key);
 PyObject *native_count_words(PyObject *module, PyObject *args);
 PyObject *native_weigh_words(PyObject *module, PyObject *args);
 PyObject *native_weigh_pairs(PyObject *module, PyObject *args);
+PyObject *native_tree_sums(PyObject *module, PyObject *args);

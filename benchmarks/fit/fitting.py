@@ -1,0 +1,157 @@
+"""Fit weights: folds that leave out whole sites, ridge logistic regression, boosted trees, and the file of a judgement."""
+
+import datetime
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import upwell.judge
+from upwell.judge.judgement import Judgement, parse_judgement
+
+__all__ = ["WEIGHTS", "FittedJudgement", "boosted_trees", "folds_by_group", "logistic_weights", "save"]
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+WEIGHTS = Path(upwell.judge.__file__).parent / "weights"
+NEWTON_STEPS = 50
+DIGITS = 4  # digits after the point of weights and limits in the file
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedJudgement:
+    """Contents of the file of a judgement, as `judge.judgement` reads it."""
+
+    name: str
+    features: Sequence[str]
+    outputs: Sequence[str]
+    card: Mapping[str, Any]  # data, folds, score with sites left out, score before
+    threshold: float = 0.0
+    linear: Floats | None = None  # outputs × features
+    trees: Sequence[Mapping[str, Any]] = ()  # one per output, from `boosted_trees`
+
+    def contents(self) -> dict[str, Any]:
+        """Return what the file contains."""
+        contents: dict[str, Any] = {
+            "name": self.name,
+            "features": list(self.features),
+            "outputs": list(self.outputs),
+            "threshold": round(self.threshold, DIGITS),
+            "card": {**self.card, "date": datetime.date.today().isoformat()},
+        }
+        if self.linear is not None:
+            contents["linear"] = np.round(np.atleast_2d(self.linear), DIGITS).tolist()
+        if self.trees:
+            contents["trees"] = list(self.trees)
+        return contents
+
+    def judgement(self) -> Judgement:
+        """Return the judgement as the package would load it."""
+        return parse_judgement(self.contents())
+
+
+def save(fitted: FittedJudgement) -> Path:
+    """Write the file of a judgement, one line per key, and return its path."""
+    path = WEIGHTS / f"{fitted.name}.json"
+    lines = [f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in fitted.contents().items()]
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    return path
+
+
+def folds_by_group(groups: Sequence[str], folds: int, seed: int = 0) -> Iterator[tuple[Bools, Bools]]:
+    """Yield pairs of masks (to fit on, left out); all examples of a group, which is a site, are on the same side."""
+    names = sorted(set(groups))
+    order = np.random.default_rng(seed).permutation(len(names))
+    fold_of = {names[i]: position % folds for position, i in enumerate(order.tolist())}
+    fold = np.array([fold_of[group] for group in groups])
+    for number in range(folds):
+        yield fold != number, fold == number
+
+
+def logistic_weights(x: Floats, y: Bools, weight: Floats | None = None, penalty: float = 1.0) -> Floats:
+    """Fit a logistic regression with a ridge penalty by Newton's method; a feature that is 1 everywhere is not penalised."""
+    weight = np.ones(len(x)) if weight is None else weight
+    w = np.zeros(x.shape[1])
+    ridge = np.diag(np.where((x == 1).all(axis=0), 1e-6, penalty))
+    for _ in range(NEWTON_STEPS):
+        p = 1 / (1 + np.exp(-np.clip(x @ w, -30, 30)))
+        gradient = x.T @ (weight * (p - y)) + ridge @ w
+        step = np.linalg.solve((x * (weight * p * (1 - p))[:, None]).T @ x + ridge, gradient)
+        w = w - step
+        if abs(step).max() < 1e-5:
+            break
+    return w
+
+
+def boosted_trees(
+    x: Floats,
+    y: NDArray[Any],
+    weight: Floats | None = None,
+    *,
+    depth: int = 4,
+    trees: int = 150,
+    rate: float = 0.1,
+    min_leaf: int = 20,
+    l2: float = 1.0,
+    features_per_split: float = 1.0,
+) -> list[dict[str, Any]]:
+    """Fit gradient-boosted trees with scikit-learn and return one ensemble per output, in the format of the file.
+
+    `y` is True or False, or the number of a class; classes have one output each, in their order.
+    """
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    model = HistGradientBoostingClassifier(
+        max_depth=depth,
+        max_leaf_nodes=2**depth,
+        max_iter=trees,
+        learning_rate=rate,
+        min_samples_leaf=min_leaf,
+        l2_regularization=l2,
+        max_features=features_per_split,
+        early_stopping=False,
+        random_state=0,
+    ).fit(x, y, sample_weight=weight)
+    start = np.ravel(model._baseline_prediction)
+    outputs = len(model._predictors[0])
+    ensembles = []
+    for output in range(outputs):
+        feature: list[int] = []
+        at: list[float] = []
+        leaf: list[float] = []
+        for number, stage in enumerate(model._predictors):
+            first = float(start[output]) if number == 0 else 0.0
+            _complete_tree(stage[output].nodes, depth, first, feature, at, leaf)
+        ensembles.append({"depth": depth, "feature": feature, "at": at, "leaf": leaf})
+    return ensembles
+
+
+def _complete_tree(
+    nodes: NDArray[Any], depth: int, first: float, feature: list[int], at: list[float], leaf: list[float]
+) -> None:
+    """Append a tree of scikit-learn as a complete tree: a leaf above the last level is repeated below."""
+    level = [0]
+    for _ in range(depth):
+        following = []
+        for number in level:
+            node = nodes[number]
+            if node["is_leaf"]:
+                feature.append(0)
+                at.append(0.0)
+                following += [number, number]
+            else:
+                feature.append(int(node["feature_idx"]))
+                at.append(_rounded_up(float(node["num_threshold"])))
+                following += [int(node["left"]), int(node["right"])]
+        level = following
+    leaf += [round(float(nodes[number]["value"]) + first, DIGITS) for number in level]
+
+
+def _rounded_up(value: float) -> float:
+    """Round a limit to six digits, never down: it may be the value of an example, which has to go left."""
+    rounded = float(f"{value:.6g}")
+    return rounded if rounded >= value else float(f"{np.nextafter(value + abs(value) * 1e-6, np.inf):.6g}")
