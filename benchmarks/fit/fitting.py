@@ -4,6 +4,7 @@ import datetime
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 WEIGHTS = Path(upwell.judge.__file__).parent / "weights"
 NEWTON_STEPS = 50
-DIGITS = 4  # digits after the point of weights and limits in the file
+DIGITS = 4  # digits after the point of weights and leaves in the file
+LIMIT_DIGITS = 6  # significant digits of the limits of trees
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,5 +155,6 @@ def _complete_tree(
 
 def _rounded_up(value: float) -> float:
     """Round a limit to six digits, never down: it may be the value of an example, which has to go left."""
-    rounded = float(f"{value:.6g}")
-    return rounded if rounded >= value else float(f"{np.nextafter(value + abs(value) * 1e-6, np.inf):.6g}")
+    if not np.isfinite(value) or value == 0:
+        return value
+    return float(Decimal(value).normalize(Context(prec=LIMIT_DIGITS, rounding=ROUND_CEILING)))
