@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["Highlight", "Hit", "Hits", "ParsedQuery", "parse_query", "search", "search_index", "snippet"]
 
 DATE = re.compile(r"(\d{4})(?:-(\d\d?)(?:-(\d\d?))?)?")
-NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
+NUMBER = re.compile(r"[-+]?\d{1,18}(?:\.\d{1,18})?")  # a longer number does not fit into a field of the index
+MAX_QUERY_CHARS = 2000
+MAX_QUERY_DEPTH = 50  # brackets inside brackets; the parser calls itself for each
 QueryTerm = tuple[str, str]  # column ("" for any) and word
 SITE = "site"
 SNIPPET_CHARS = 160  # length of a snippet
@@ -47,12 +49,25 @@ def parse_query(text: str, search: SearchIndex) -> ParsedQuery:
     """Parse a query written by a person; anything that is not a valid column or operator is treated as words."""
     from tantivy import Query, parse_query_lenient
 
+    _check_size(text)
     parser = _Parser(search)
     tree, _ = parse_query_lenient(text)
     query = parser.convert(tree)
     if query is None and text.strip():
         query = parser.words(None, text, is_phrase=False)
     return ParsedQuery(query=query or Query.empty_query(), words=parser.shown, prefixes=parser.prefixes)
+
+
+def _check_size(text: str) -> None:
+    """Raise WrongUsage for a query that is too long or too deep: the parser would end the process, not only the search."""
+    if len(text) > MAX_QUERY_CHARS:
+        raise WrongUsage(f"a query has at most {MAX_QUERY_CHARS:,} characters, not {len(text):,}")
+    depth = deepest = 0
+    for sign in text:
+        depth = max(0, depth + (sign == "(") - (sign == ")"))
+        deepest = max(deepest, depth)
+    if deepest > MAX_QUERY_DEPTH:
+        raise WrongUsage(f"brackets of a query are nested at most {MAX_QUERY_DEPTH} deep, not {deepest:,}")
 
 
 class _Parser:

@@ -76,6 +76,7 @@ SCRIPT = re.compile(r"<(script)\b", re.I)
 # Elements of an XML document with a link or with a text; "<" is not allowed in attributes (XML 1.0 §3.1).
 LINKED_ELEMENT = re.compile(r"""<([\w:.-]++)(?=\s[^<>]*+>)[^<>]*?\bhref=["']([^"'<>]*+)["']""")
 TEXT_ELEMENT = re.compile(r"<([\w:.-]++)(?:\s[^<>]*+)?+>([^<]*+)</\1\s*+>")
+SET_ASIDE = re.compile("\ue000(\\d{1,9})\ue001")  # place of a CDATA section
 MAX_ELEMENT_NAMES = 100  # most frequent kinds of elements of an XML document that may be its records
 # Where a literal of a script can begin: after an assignment, as an argument, or as a returned or exported value.
 LITERAL_START = re.compile(r"""(?:^|[=(]|\breturn\b|\bdefault\b)\s*(?=[\[{'"`])""")
@@ -230,7 +231,7 @@ def _parse_element(block: str, parts: list[str]) -> dict[str, str]:
         fields.setdefault(name, html.unescape(target))
     for name, text in TEXT_ELEMENT.findall(block):
         plain = html.unescape(text.strip()) if "\ue000" not in text else text.strip()
-        value = re.sub("\ue000(\\d+)\ue001", lambda match: parts[int(match[1])], plain)
+        value = SET_ASIDE.sub(lambda match: "".join(parts[int(match[1]) : int(match[1]) + 1]), plain)
         if value:
             fields[name] = f"{fields[name]}, {value}" if name in fields else value
     return fields

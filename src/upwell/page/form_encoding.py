@@ -159,7 +159,7 @@ def read_fields(tree: TagTree, form: int) -> tuple[Field, ...]:
                 choices=choices,
                 words=" ".join(filter(None, words)),
                 is_required=bool(preset or choices) and "required" in own,
-                min_chars=int(least) if (least := own.get("minlength", "")).isdecimal() else 0,
+                min_chars=int(least) if (least := own.get("minlength", "")[:9]).isdecimal() else 0,
             )
         )
     return tuple(fields)

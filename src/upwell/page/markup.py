@@ -85,4 +85,5 @@ def replace_between(
         inner = text[begin + len(start) : stop]
         pieces += (text[at:begin], replacement(inner) if callable(replacement) else replacement)
         at = stop + len(end)
-    return text[:0].join([*pieces, text[at:]])
+    pieces.append(text[at:])
+    return text[:0].join(pieces)

@@ -99,7 +99,7 @@ def counted_on(request: Request, argument: str, step: int) -> Request:
     'http://h/api?q=a&seite=2'
     """
     if request.method == "GET":
-        number = re.compile(rf"([?&]{re.escape(argument)}=)(\d+)")
+        number = re.compile(rf"([?&]{re.escape(argument)}=)(\d{{1,18}})(?!\d)")
         return replace(request, url=number.sub(lambda match: f"{match[1]}{int(match[2]) + step}", request.url))
 
     def larger(value: object) -> object:
