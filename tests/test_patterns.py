@@ -254,7 +254,7 @@ MIXED = (
     "1-1",
     "()a",
 )
-CATEGORIES = {
+CATEGORIES: dict[Any, Callable[[str], bool]] = {
     sre.CATEGORY_DIGIT: str.isdigit,
     sre.CATEGORY_SPACE: str.isspace,
     sre.CATEGORY_WORD: lambda c: c.isalnum() or c == "_",

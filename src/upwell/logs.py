@@ -22,7 +22,7 @@ __all__ = ["LEVELS", "shown_url", "start"]
 
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)  # by the number of -v
 REDACTED = "…"
-MAX_NAME_CHARS = 200  # a longer name of an argument counts as that of a credential
+MAX_NAME_CHARS = 200  # safety limit: a longer name of an argument counts as that of a credential
 # Names of URL arguments whose values are left out of the log.
 SECRET_ARGUMENT = re.compile(
     r"(?:.*[_.-])?(?:pass(?:word|wd|phrase)?|pwd|secret|(?:\w*)token|(?:api|access|private)[_-]?key|auth\w*|sig(?:nature)?|"

@@ -28,8 +28,8 @@ __all__ = ["Highlight", "Hit", "Hits", "ParsedQuery", "parse_query", "search", "
 
 DATE = re.compile(r"(\d{4})(?:-(\d\d?)(?:-(\d\d?))?)?")
 NUMBER = re.compile(r"[-+]?\d{1,18}(?:\.\d{1,18})?")  # a longer number does not fit into a field of the index
-MAX_QUERY_CHARS = 2000
-MAX_QUERY_DEPTH = 50  # brackets inside brackets; the parser calls itself for each
+MAX_QUERY_CHARS = 2000  # safety limit: length of a query
+MAX_QUERY_DEPTH = 50  # safety limit: brackets inside brackets; the parser calls itself for each
 QueryTerm = tuple[str, str]  # column ("" for any) and word
 SITE = "site"
 SNIPPET_CHARS = 160  # length of a snippet

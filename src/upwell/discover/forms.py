@@ -49,7 +49,7 @@ REGISTRATION_SCORE, LOGIN_SCORE = 0.9, 0.95  # scores of forms with a password f
 MIN_SEARCH_SCORE = 0.5  # score from which a form is a search form
 MIN_POST_SCORE = 0.8  # score from which a search form is submitted by POST, which may change something
 UNSURE_POST_SCORE = 0.79  # highest score of a POST form without a search word in its identifiers or button
-MAX_EXPONENT = 100.0  # negative sum of the evidence from which the score of a form no longer changes
+MAX_EXPONENT = 100.0  # safety limit: negative sum of the evidence from which the score of a form no longer changes
 MAX_FORM_TEXT_CHARS = 300  # length of a form's text up to which acting words in it count
 
 

@@ -24,7 +24,7 @@ MIN_URL_SHARE = 0.8  # share of a column's values that look like URLs, if no lin
 MIN_SHOWN_ROWS = 2  # records of an index that must appear on a page
 MIN_SECTION_WORDS = 3  # words from which the text of a section is kept
 MAX_SECTIONS = 100  # mean number of sections per page; with more, the rows are records that share one page
-MAX_DELIMITERS = 100  # delimiters of a link whose parts are compared with values; every pair of delimiters makes a part
+MAX_DELIMITERS = 100  # safety limit: delimiters of a link whose parts are compared with values; every pair of delimiters makes a part
 MAX_VALUE_CHARS = 300  # length of a value that may be part of a URL
 MAX_TITLE_CHARS = 200  # length of a value that is compared with the texts of a page
 STARTS, ENDS = re.compile(r"[/#?=&!]+"), re.compile(r"[#?&/.]")  # delimiters before and after a value in a URL

@@ -32,7 +32,7 @@ __all__ = ["is_larger_page", "larger_page_settings", "with_setting"]
 
 Setting = tuple[str, str]  # name and value
 MAX_PAGE_SIZE = 1000  # largest page size requested; a server needs long for a larger page
-MAX_SIZE_DIGITS = 9  # digits of a number that may be a size; `int` raises for thousands of them
+MAX_SIZE_DIGITS = 9  # safety limit: digits of a number that may be a size; `int` raises for thousands of them
 USUAL_PAGE_SIZE = 100  # page size requested if the source offers no values; most sources allow it
 MIN_SHOWN = 5  # records on a page, from which a value equal to their number counts as the page size
 MIN_GROWTH = 1.5  # records of a larger page as a multiple of those of the page before, at least; not swept

@@ -77,7 +77,7 @@ SCRIPT = re.compile(r"<(script)\b", re.I)
 LINKED_ELEMENT = re.compile(r"""<([\w:.-]++)(?=\s[^<>]*+>)[^<>]*?\bhref=["']([^"'<>]*+)["']""")
 TEXT_ELEMENT = re.compile(r"<([\w:.-]++)(?:\s[^<>]*+)?+>([^<]*+)</\1\s*+>")
 SET_ASIDE = re.compile("\ue000(\\d{1,9})\ue001")  # place of a CDATA section
-MAX_ELEMENT_NAMES = 100  # most frequent kinds of elements of an XML document that may be its records
+MAX_ELEMENT_NAMES = 100  # safety limit: most frequent kinds of elements of an XML document that may be its records
 # Where a literal of a script can begin: after an assignment, as an argument, or as a returned or exported value.
 LITERAL_START = re.compile(r"""(?:^|[=(]|\breturn\b|\bdefault\b)\s*(?=[\[{'"`])""")
 TOKEN = re.compile(

@@ -44,8 +44,8 @@ INPUT_TYPES = (
 )  # fmt: skip
 BUTTON_TYPES = ("submit", "image")
 NEVER_SENT = ("submit", "button", "image", "reset", "file")  # unless a submit button is pressed
-MAX_OPTIONS = 5000  # options of a select that are read; longer lists are made to waste time
-MAX_CHOSEN = 500  # values of one field that are sent together; most servers refuse a URL with more
+MAX_OPTIONS = 5000  # safety limit: options of a select that are read; longer lists are made to waste time
+MAX_CHOSEN = 500  # safety limit: values of one field that are sent together; most servers refuse a URL with more
 MAX_LABEL_CHARS = 500  # characters of a label that are read
 BOUNDARY = "----UpwellFormBoundary7MA4YWxkTrZu0gW"  # any text that occurs in no field (RFC 7578 §4.1)
 

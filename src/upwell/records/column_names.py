@@ -16,7 +16,9 @@ __all__ = [
     "unused_name",
 ]
 
-MAX_LEVELS = 100  # levels above a text from which it may have its name; nested deeper only by mistake or malice
+MAX_LEVELS = (
+    100  # safety limit: levels above a text from which it may have its name; nested deeper only by mistake or malice
+)
 # Classes that describe layout, not content.
 LAYOUT_CLASS = re.compile(
     r"^(?:col|row|cell|left|right|clear\w*|wrap\w*|inner|outer|container|text|even|odd|first|last|active)$"

@@ -208,7 +208,9 @@ Value = str | int | float | dict[str, str | float | None] | None
 TYPES: tuple[ValueType, ...] = ("integer", "decimal", "price", "date", "image", "url")
 MIN_TYPE_SHARE = 0.8  # share of the texts of a column that have its type; the others may be exceptions ("n/a", "free")
 MAX_VALUE_CHARS = 40  # text of a number, price or date
-MAX_PARSED_CHARS = 200  # a longer text in a column of numbers, prices or dates is running text, and is not parsed
+MAX_PARSED_CHARS = (
+    200  # safety limit: a longer text in a column of numbers, prices or dates is running text, and is not parsed
+)
 
 INTEGER = late_pattern(r"[-+]?(?:\d{1,3}(?:[,.\u00a0\u202f ']\d{3})+|\d{1,2}(?:,\d{2})+,\d{3}|\d+)")
 DECIMAL = late_pattern(

@@ -211,7 +211,7 @@ def archived_page(folder: Path, row: dict[str, Any], *, own: bool) -> tuple[str,
     return read_archived(folder / "archive", place) if place is not None else None
 
 
-MAX_NUMBER_DIGITS = 9  # digits of a number in a form
+MAX_NUMBER_DIGITS = 9  # safety limit: digits of a number in a form
 MAX_COLUMNS = 40  # columns shown of a table
 # Policy for archived pages: no scripts, no loading, no navigation.
 ARCHIVED_CSP = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
