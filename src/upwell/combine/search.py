@@ -52,7 +52,10 @@ def parse_query(text: str, search: SearchIndex) -> ParsedQuery:
     _check_size(text)
     parser = _Parser(search)
     tree, _ = parse_query_lenient(text)
-    query = parser.convert(tree)
+    try:
+        query = parser.convert(tree)
+    except RecursionError as error:  # hundreds of NOT
+        raise WrongUsage("the operators of the query are nested too deep") from error
     if query is None and text.strip():
         query = parser.words(None, text, is_phrase=False)
     return ParsedQuery(query=query or Query.empty_query(), words=parser.shown, prefixes=parser.prefixes)

@@ -110,7 +110,7 @@ def _own_settings(interface: SearchInterface) -> Iterable[Setting]:
     if isinstance(interface, JsonInterface):
         try:
             body = json.loads(interface.body)
-        except ValueError:
+        except (ValueError, RecursionError):
             return []
         members = body.items() if isinstance(body, dict) else ()
         return [(name, str(value)) for name, value in members if type(value) is int]
