@@ -12,6 +12,7 @@ import datetime
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["Highlight", "Hit", "Hits", "ParsedQuery", "parse_query", "search", "search_index", "snippet"]
 
 DATE = re.compile(r"(\d{4})(?:-(\d\d?)(?:-(\d\d?))?)?")
-NUMBER = re.compile(r"[-+]?\d{1,18}(?:\.\d{1,18})?")  # a longer number does not fit into a field of the index
+NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
+MAX_INTEGER_CHARS = 18  # a longer integer does not fit into the index and is searched as a float
 MAX_QUERY_CHARS = 2000  # safety limit: length of a query
 MAX_QUERY_DEPTH = 50  # safety limit: brackets inside brackets; the parser calls itself for each
 QueryTerm = tuple[str, str]  # column ("" for any) and word
@@ -151,7 +153,9 @@ class _Parser:
         key = column_key(name)
         parts = [self.words(key, text, is_phrase=True, is_prefix=is_prefix, slop=slop)]
         if NUMBER.fullmatch(text):
-            parts.append(Query.term_query(self.schema, f"values.{key}", float(text) if "." in text else int(text)))
+            value = int(text) if "." not in text and len(text) <= MAX_INTEGER_CHARS else float(text)
+            with suppress(ValueError, OverflowError):  # no column has a value that the index cannot hold
+                parts.append(Query.term_query(self.schema, f"values.{key}", value))
         if DATE.fullmatch(text):
             parts.append(self._range_of(key, "[", text, text, "]"))
         return _any_of([part for part in parts if part is not None])
