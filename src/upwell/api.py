@@ -207,7 +207,7 @@ def demo(
         result = _harvest(site.url, **options)
         cities = {city.id for city in site.truth}
     last_parts = (urlsplit(key).path.rsplit("/", 1)[-1] for key in read_keys(result.records))
-    held = cities & {int(part) for part in last_parts if part.isdigit()}
+    held = cities & {int(part) for part in last_parts if part.isdecimal()}
     return result, DemoTruth(cities=len(cities), held=len(held), coverage=round(len(held) / len(cities), 4))
 
 

@@ -22,6 +22,7 @@ __all__ = ["LEVELS", "shown_url", "start"]
 
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)  # by the number of -v
 REDACTED = "…"
+MAX_NAME_CHARS = 200  # safety limit: a longer name of an argument counts as that of a credential
 # Names of URL arguments whose values are left out of the log.
 SECRET_ARGUMENT = re.compile(
     r"(?:.*[_.-])?(?:pass(?:word|wd|phrase)?|pwd|secret|(?:\w*)token|(?:api|access|private)[_-]?key|auth\w*|sig(?:nature)?|"
@@ -67,6 +68,7 @@ def shown_url(url: str) -> str:
         return REDACTED
     pairs = [pair.partition("=") for pair in parts.query.split("&")]
     query = "&".join(
-        f"{name}{sign}{REDACTED if SECRET_ARGUMENT.fullmatch(name) else value}" for name, sign, value in pairs
+        f"{name}{sign}{REDACTED if len(name) > MAX_NAME_CHARS or SECRET_ARGUMENT.fullmatch(name) else value}"
+        for name, sign, value in pairs
     )
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=query))

@@ -400,6 +400,7 @@ def _copies_field(name: str, seen: _ArgumentEvidence, evidence: Mapping[str, _Ar
 
 # Arguments of record links that do not identify the record: a session, the query, the rank, the page on which it was listed.
 
+RANK = re.compile(r"\d{1,9}")  # a longer number is not a position
 MIN_RANKED = 3  # records on an answer before consecutive numbers are ranks
 
 
@@ -445,7 +446,7 @@ def _ranks(answers: Sequence[tuple[TagTree, Sequence[str], str]]) -> set[str]:
         arguments = [dict(parse_qsl(urlsplit(url).query, keep_blank_values=True)) for url in urls]
         for name in set().union(*arguments) if len(arguments) >= MIN_RANKED else ():
             values = [pairs.get(name, "") for pairs in arguments]
-            starts = [int(value) - i for i, value in enumerate(values) if value.isdecimal()]
+            starts = [int(value) - i for i, value in enumerate(values) if RANK.fullmatch(value)]
             shortened = {without_arguments(url, (name,)) for url in urls}
             is_rank = len(starts) == len(values) and len(set(starts)) == 1 and len(shortened) == len(set(urls))
             first_ranks[name].add(starts[0] if is_rank else None)

@@ -34,6 +34,7 @@ from upwell.lexicon.phrases import (
     ROBOT_CHECK,
     TOO_MANY_REQUESTS,
 )
+from upwell.page.markup import elements, replace_between
 from upwell.page.tokens import tokens
 from upwell.page.tree import TagTree
 from upwell.papers.entity import background_similarity, page_signature
@@ -58,9 +59,10 @@ MAX_TEXT_BYTES = 1_500  # visible text of a refusal; an ordinary page with a cap
 MAX_PLAIN_BYTES = 300  # text of a refusal without markup; longer plain text may be a record about refusals
 REFUSED_STATUS = frozenset((401, 402, 403, 407, 429, 451))
 CHALLENGE_MARKUP = re.compile(rb"cf-challenge|cf-turnstile|challenge-platform", re.I)
-DENIED_HEADING = r"<(?:title|h1|h2)[^>]*>\s*(?:error:? )?(?:403|forbidden|blocked|%s)\b"
-PASSWORD_FIELD = re.compile(rb"<input[^>]+type\s*=\s*[\"']?password", re.I)
-NOT_VISIBLE = re.compile(rb"<(script|style|noscript)\b.*?</\1\s*>|<[^>]*>|\s+", re.I | re.S)
+DENIED_HEADING = r"<(?:title|h1|h2)[^<>]*+>\s*+(?:error:? )?(?:403|forbidden|blocked|%s)\b"
+PASSWORD_TYPE = re.compile(rb"type\s*+=\s*+[\"']?+password", re.I)
+NOT_SHOWN = re.compile(r"<(script|style|noscript)\b", re.I)
+WHITE_SPACE = re.compile(r"\s+", re.A)
 
 
 @cache
@@ -83,7 +85,7 @@ def refusal_reason(response: Response, tree: TagTree | None = None) -> str:
     reason = _refusal_in_body(body)
     is_plain = response.headers.get("Content-Type", "").startswith("text/plain")
     max_bytes = MAX_PLAIN_BYTES if is_plain else MAX_TEXT_BYTES
-    return reason if reason and len(NOT_VISIBLE.sub(b" ", body)) <= max_bytes else ""
+    return reason if reason and _visible_chars(body) <= max_bytes else ""
 
 
 def _refusal_in_body(body: bytes) -> str:
@@ -93,7 +95,24 @@ def _refusal_in_body(body: bytes) -> str:
         return "too many requests"
     if _in_bytes(ACCESS_DENIED, DENIED_HEADING).search(body):
         return "access denied"
-    return "login wall" if PASSWORD_FIELD.search(body) and _in_bytes(LOGIN_WALL).search(body) else ""
+    return "login wall" if _has_password_field(body) and _in_bytes(LOGIN_WALL).search(body) else ""
+
+
+def _has_password_field(body: bytes) -> bool:
+    for part in body.split(b">"):
+        start = part.lower().find(b"<input")
+        if start >= 0 and PASSWORD_TYPE.search(part, start + len(b"<input") + 1):
+            return True
+    return False
+
+
+def _visible_chars(body: bytes) -> int:
+    """Return the length of a page's text; tags, scripts and white space count as one character each."""
+    text = body.decode("latin-1")
+    hidden = list(elements(text, NOT_SHOWN, fold_case=True))
+    bounds = [0, *(at for element in hidden for at in (element.start, element.end)), len(text)]
+    parts = [text[start:end] for start, end in zip(bounds[::2], bounds[1::2], strict=True)]
+    return len(WHITE_SPACE.sub(" ", replace_between("\0".join(parts), "<", ">", "\0")))
 
 
 # Answers without matches.

@@ -89,7 +89,7 @@ BACK_LABEL = late_pattern(lambda: rf"(?:{PREVIOUS.pattern}|\s*[←«‹<◀◄�
 NUMBER_LABEL = late_pattern(r"\D*(\d{1,4})\D*")
 # Scripts of pager links: an ASP.NET event, or a field that is set before the form is sent.
 DO_POST_BACK = late_pattern(r"__doPostBack\(\s*['\"]([^'\"]*)['\"]\s*,\s*['\"]([^'\"]*)['\"]")
-SETS_FIELD = late_pattern(r"([\w$:-]+)(?:['\"]\])?\.value\s*=\s*['\"]?([\w$-]+)['\"]?")
+SETS_FIELD = late_pattern(r"(?<![\w$:-])([\w$:-]++)(?:['\"]\])?\.value\s*+=\s*+['\"]?+([\w$-]++)['\"]?")
 
 
 def next_button(tree: TagTree, query: str = "") -> NextPage | None:

@@ -25,7 +25,7 @@ from upwell.page.links import acts
 from upwell.page.path_signatures import SignatureSet
 from upwell.page.tree import Ints, TagTree
 from upwell.urls.arguments import numbers_in_url, parse_arguments, split_url
-from upwell.urls.hosts import leaves_site, site_host
+from upwell.urls.hosts import is_valid, leaves_site, site_host
 
 __all__ = ["PAGE_NUMBER", "NextPage", "Pager", "next_link", "next_number_row"]
 
@@ -45,7 +45,7 @@ def _page_url(tree: TagTree) -> str:
             tree.attr(row, "property") or ""
         ).lower() == "og:url":
             url = tree.attr(row, "href") or tree.attr(row, "content") or ""
-            if url.startswith(("http://", "https://")):
+            if url.startswith(("http://", "https://")) and is_valid(url):
                 return urldefrag(url)[0]
     return ""
 

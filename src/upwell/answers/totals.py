@@ -41,7 +41,7 @@ DIGITS = late_pattern(r"\d+")
 @cache
 def _range_to() -> str:
     """Return the pattern between the first and last number of a range."""
-    return rf"\s*(?:[-–—−~～〜]|\.{{2,3}}|…|{alternatives('range_to')})\s*"
+    return rf"\s*+(?:[-–—−~～〜]|\.{{2,3}}|…|{alternatives('range_to')})\s*+"
 
 
 @cache
@@ -50,7 +50,7 @@ def _range() -> str:
 
 
 # Range that is not a date, a time or part of a longer sequence of numbers.
-LONE_RANGE = late_pattern(lambda: rf"(?<![\d.,/:-]){_range()}(?!\s*(?:{_range_to()})\d)", re.I)
+LONE_RANGE = late_pattern(lambda: rf"(?<![\d.,/:-]){_range()}(?!{_range_to()}\d)", re.I)
 
 
 def numbered_lines(text: str, max_chars: int) -> list[str]:
@@ -199,7 +199,7 @@ def _hedged_total() -> str:
 
 
 def _hedge_words() -> str:
-    return rf"(?P<hedge>{alternatives('about')}|{alternatives('at_least')})?\s*"
+    return rf"(?:(?P<hedge>{alternatives('about')}|{alternatives('at_least')})\s*+)?"
 
 
 def _match_nouns() -> str:
@@ -209,26 +209,26 @@ def _match_nouns() -> str:
 
 RANGE_THEN_TOTAL = late_pattern(
     lambda: (
-        rf"(?<![\d.,/:-]){_range()}\W{{0,4}}(?:\w+\W+){{0,2}}?(?:{alternatives('out_of')})\W{{0,3}}(?:(?:a )?total(?: of)?\s*|the\s*)?"
-        rf"{_hedge_words()}(?:total\s*)?(?P<total>{NUMBER})(?P<plus>\+)?"
+        rf"(?<![\d.,/:-]){_range()}\W{{0,4}}(?:\w+\W+){{0,2}}?(?:{alternatives('out_of')})\W{{0,3}}\s*+(?:(?:(?:a )?total(?: of)?|the)\s*+)?"
+        rf"{_hedge_words()}(?:total\s*+)?(?P<total>{NUMBER})(?P<plus>\+)?"
     ),
     re.I,
 )
 # The total before the range: "全123件中 1～20件".
 TOTAL_THEN_RANGE = late_pattern(
-    lambda: rf"{_hedge_words()}(?P<total>{NUMBER})\s*(?:{alternatives('match_counters')})\D{{0,6}}{_range()}", re.I
+    lambda: rf"{_hedge_words()}(?P<total>{NUMBER})\s*+(?:{alternatives('match_counters')})\D{{0,6}}{_range()}", re.I
 )
 NUMBER_THEN_NOUN = late_pattern(
-    lambda: rf"(?<![\d.,/:#-]){_hedged_total()}\s*(?:{_match_nouns()}|(?:{alternatives('match_counters')}))", re.I
+    lambda: rf"(?<![\d.,/:#-]){_hedged_total()}\s*+(?:{_match_nouns()}|(?:{alternatives('match_counters')}))", re.I
 )
 FOUND_THEN_NUMBER = late_pattern(
     lambda: (
-        rf"(?<!\w)(?:{alternatives('found')})\s*(?:[:：(]|is|are|only|out of|of)?\s*{_hedged_total()}"
-        rf"(?!\s*(?:{_range_to()})\d)(?!\s*[a-z]?\s*(?:seconds|sec|ms))"
+        rf"(?<!\w)(?:{alternatives('found')})\s*+(?:(?:[:：(]|is|are|only|out of|of)\s*+)?{_hedged_total()}"
+        rf"(?!{_range_to()}\d)(?!\s*+(?:[a-z]\s*+)?(?:seconds|sec|ms))"
     ),
     re.I,
 )
-CAP = late_pattern(lambda: rf"(?:{alternatives('result_cap')})\s+(?P<cap>{NUMBER})", re.I)
+CAP = late_pattern(lambda: rf"(?:{alternatives('result_cap')})\s++(?P<cap>{NUMBER})", re.I)
 ABOUT_MATCHES = late_pattern(
     lambda: rf"\b(?:{_match_nouns()}|{alternatives('showing')}|(?:{alternatives('found')}))", re.I
 )

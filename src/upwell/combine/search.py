@@ -12,6 +12,7 @@ import datetime
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,9 @@ __all__ = ["Highlight", "Hit", "Hits", "ParsedQuery", "parse_query", "search", "
 
 DATE = re.compile(r"(\d{4})(?:-(\d\d?)(?:-(\d\d?))?)?")
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
+MAX_INTEGER_CHARS = 18  # a longer integer does not fit into the index and is searched as a float
+MAX_QUERY_CHARS = 2000  # safety limit: length of a query
+MAX_QUERY_DEPTH = 50  # safety limit: brackets inside brackets; the parser calls itself for each
 QueryTerm = tuple[str, str]  # column ("" for any) and word
 SITE = "site"
 SNIPPET_CHARS = 160  # length of a snippet
@@ -47,12 +51,28 @@ def parse_query(text: str, search: SearchIndex) -> ParsedQuery:
     """Parse a query written by a person; anything that is not a valid column or operator is treated as words."""
     from tantivy import Query, parse_query_lenient
 
+    _check_size(text)
     parser = _Parser(search)
     tree, _ = parse_query_lenient(text)
-    query = parser.convert(tree)
+    try:
+        query = parser.convert(tree)
+    except RecursionError as error:  # hundreds of NOT
+        raise WrongUsage("the operators of the query are nested too deep") from error
     if query is None and text.strip():
         query = parser.words(None, text, is_phrase=False)
     return ParsedQuery(query=query or Query.empty_query(), words=parser.shown, prefixes=parser.prefixes)
+
+
+def _check_size(text: str) -> None:
+    """Raise WrongUsage for a query that is too long or too deep: the parser would end the process, not only the search."""
+    if len(text) > MAX_QUERY_CHARS:
+        raise WrongUsage(f"a query has at most {MAX_QUERY_CHARS:,} characters, not {len(text):,}")
+    depth = deepest = 0
+    for sign in text:
+        depth = max(0, depth + (sign == "(") - (sign == ")"))
+        deepest = max(deepest, depth)
+    if deepest > MAX_QUERY_DEPTH:
+        raise WrongUsage(f"brackets of a query are nested at most {MAX_QUERY_DEPTH} deep, not {deepest:,}")
 
 
 class _Parser:
@@ -133,7 +153,9 @@ class _Parser:
         key = column_key(name)
         parts = [self.words(key, text, is_phrase=True, is_prefix=is_prefix, slop=slop)]
         if NUMBER.fullmatch(text):
-            parts.append(Query.term_query(self.schema, f"values.{key}", float(text) if "." in text else int(text)))
+            value = int(text) if "." not in text and len(text) <= MAX_INTEGER_CHARS else float(text)
+            with suppress(ValueError, OverflowError):  # no column has a value that the index cannot hold
+                parts.append(Query.term_query(self.schema, f"values.{key}", value))
         if DATE.fullmatch(text):
             parts.append(self._range_of(key, "[", text, text, "]"))
         return _any_of([part for part in parts if part is not None])

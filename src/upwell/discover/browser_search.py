@@ -60,10 +60,9 @@ def _of_get(request: Request, query: str) -> SearchInterface | None:
 def _of_post(request: Request, query: str) -> SearchInterface | None:
     if "json" in request.content_type:
         try:
-            value = json.loads(request.body)
-        except ValueError:
+            body = json.dumps(_marked(json.loads(request.body), query), ensure_ascii=False)
+        except (ValueError, RecursionError):
             return None
-        body = json.dumps(_marked(value, query), ensure_ascii=False)
         return JsonInterface(url=request.url, body=body, via="browser") if "{query}" in body else None
     if "urlencoded" not in request.content_type:
         return None

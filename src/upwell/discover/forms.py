@@ -49,6 +49,7 @@ REGISTRATION_SCORE, LOGIN_SCORE = 0.9, 0.95  # scores of forms with a password f
 MIN_SEARCH_SCORE = 0.5  # score from which a form is a search form
 MIN_POST_SCORE = 0.8  # score from which a search form is submitted by POST, which may change something
 UNSURE_POST_SCORE = 0.79  # highest score of a POST form without a search word in its identifiers or button
+MAX_EXPONENT = 100.0  # safety limit: negative sum of the evidence from which the score of a form no longer changes
 MAX_FORM_TEXT_CHARS = 300  # length of a form's text up to which acting words in it count
 
 
@@ -180,7 +181,8 @@ def _search_score(
         + (0.5 if "select" in types and not text_fields else 0.0)
         - 1.5
     )
-    return 1 / (1 + math.exp(-evidence))
+    # The sum is limited: a form with thousands of fields would overflow the function.
+    return 1 / (1 + math.exp(min(-evidence, MAX_EXPONENT)))
 
 
 def _button_words(fields: tuple[Field, ...]) -> str:

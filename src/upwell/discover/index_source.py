@@ -8,12 +8,13 @@ import hashlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from urllib.parse import quote, unquote, urldefrag, urljoin, urlsplit
+from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from upwell.page.embedded_data import MIN_ROWS, Row, largest_collection
 from upwell.page.links import without_fragment
 from upwell.page.tree import TagTree, read
 from upwell.types import IndexInterface, Record, RenderedPage, TypedQuery
+from upwell.urls.hosts import is_valid
 
 __all__ = ["answers_from_index", "index_interface", "records_of_index", "shows_records"]
 
@@ -23,11 +24,12 @@ MIN_URL_SHARE = 0.8  # share of a column's values that look like URLs, if no lin
 MIN_SHOWN_ROWS = 2  # records of an index that must appear on a page
 MIN_SECTION_WORDS = 3  # words from which the text of a section is kept
 MAX_SECTIONS = 100  # mean number of sections per page; with more, the rows are records that share one page
+MAX_DELIMITERS = 100  # safety limit: delimiters of a link whose parts are compared with values; every pair of delimiters makes a part
 MAX_VALUE_CHARS = 300  # length of a value that may be part of a URL
 MAX_TITLE_CHARS = 200  # length of a value that is compared with the texts of a page
 STARTS, ENDS = re.compile(r"[/#?=&!]+"), re.compile(r"[#?&/.]")  # delimiters before and after a value in a URL
 LOOKS_LIKE_URL = re.compile(r"(?:https?://|\.{0,2}/|#).*|[^\s?]*/[^\s]*|[^\s]+\.html?(?:#.*)?")
-MARKUP = re.compile(r"</?[a-z][^>]*>", re.I)
+MARKUP = re.compile(r"</?[a-z][^<>]*+>", re.I)
 
 
 def index_interface(
@@ -72,7 +74,7 @@ def answers_from_index(records: Sequence[Record], shown: RenderedPage) -> bool:
         same_path = [other for other in for_nonsense if urlsplit(other.url).path == path] or for_nonsense
         usual = max((_shown(other) for other in same_path), key=Counter.total)
         for item in _shown(typed) - usual:
-            key = key_of_url.get(item) or key_of_url.get(urldefrag(item)[0]) or key_of_title.get(_normalized(item))
+            key = key_of_url.get(item) or key_of_url.get(item.partition("#")[0]) or key_of_title.get(_normalized(item))
             if key:
                 hits.add(key)
     return len(hits) >= MIN_SHOWN_ROWS
@@ -142,6 +144,8 @@ def _url_part(value: str) -> str:
 def _parts(link: str) -> Iterator[tuple[int, int]]:
     """Yield the positions in a URL, between two delimiters, where a value may be."""
     starts = [0, *(match.end() for match in STARTS.finditer(link))]
+    if len(starts) > MAX_DELIMITERS:
+        return iter(())
     ends = [
         len(link),
         *(match.start() for match in ENDS.finditer(link)),
@@ -157,7 +161,7 @@ def _url_of(interface: IndexInterface, row: Row) -> str:
     if not name:
         return ""
     if "://" in value:
-        return value
+        return value if is_valid(value) else ""
     return f"{before}{quote(_url_part(value), safe='/#?&=:;,+@!$()*~')}{after}" if value or not after else ""
 
 
@@ -170,11 +174,11 @@ def _record(url: str, rows: Sequence[Row]) -> Record:
     """Build a record from the fields of its first row and the texts that only the other rows have."""
     fields = {name: _text(value) for name, value in rows[0].items()}
     whole = " ".join(fields.values())
-    sections: list[str] = []
+    sections: dict[str, None] = {}
     for row in rows[1:]:
         for value in map(_text, row.values()):
             if len(value.split()) >= MIN_SECTION_WORDS and value not in whole and value not in sections:
-                sections.append(value)
+                sections[value] = None
     if sections:
         fields["sections"] = " ".join(sections)
     text = " ".join(fields.values())

@@ -32,6 +32,7 @@ __all__ = ["is_larger_page", "larger_page_settings", "with_setting"]
 
 Setting = tuple[str, str]  # name and value
 MAX_PAGE_SIZE = 1000  # largest page size requested; a server needs long for a larger page
+MAX_SIZE_DIGITS = 9  # safety limit: digits of a number that may be a size; `int` raises for thousands of them
 USUAL_PAGE_SIZE = 100  # page size requested if the source offers no values; most sources allow it
 MIN_SHOWN = 5  # records on a page, from which a value equal to their number counts as the page size
 MIN_GROWTH = 1.5  # records of a larger page as a multiple of those of the page before, at least; not swept
@@ -55,14 +56,14 @@ def larger_page_settings(
                 continue
             preset = {field.name: field.preset[-1] for field in form.fields if field.preset}
             for name, values in interfaces.settings(form):
-                sizes = [int(value) for value in values if value.isdecimal()]
+                sizes = [_whole_number(value) for value in values if value.isdecimal()]
                 if len(sizes) == len([value for value in values if value]) and _is_size(name, preset.get(name), shown):
                     offered[name].update(sizes)
         for row, url in links_with_query(tree, interface.query_field, query):
             text = tree.text(row).strip()
             for name, value in split_url(url, query).arguments:
                 if value.isdecimal() and value == text and _is_size(name, None, shown):
-                    offered[name].add(int(value))
+                    offered[name].add(_whole_number(value))
     for name, value in (*split_url(next_page.url, query).arguments, *next_page.fields) if next_page else ():
         if names.PAGE_SIZE.fullmatch(names.undecorated(name)):
             own.setdefault(name, value)
@@ -109,7 +110,7 @@ def _own_settings(interface: SearchInterface) -> Iterable[Setting]:
     if isinstance(interface, JsonInterface):
         try:
             body = json.loads(interface.body)
-        except ValueError:
+        except (ValueError, RecursionError):
             return []
         members = body.items() if isinstance(body, dict) else ()
         return [(name, str(value)) for name, value in members if type(value) is int]
@@ -126,4 +127,5 @@ def _is_size(name: str, value: str | None, shown: int) -> bool:
 
 
 def _whole_number(value: str | None) -> int:
-    return int(value) if value and value.isdecimal() else 0
+    """Return a number that a page states; 0 for other texts, and for numbers that are no sizes."""
+    return int(value) if value and value.isdecimal() and len(value) <= MAX_SIZE_DIGITS else 0

@@ -9,7 +9,7 @@ listing       page that links to many pages of one group (category, tag, month);
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from html import unescape
 from statistics import mean
@@ -27,7 +27,7 @@ from upwell.page.links import acts, is_page, without_fragment
 from upwell.page.tree import TagTree
 from upwell.types import IndexInterface, ListInterface, Request, SearchInterface
 from upwell.urls.arguments import parse_arguments
-from upwell.urls.hosts import is_on_site
+from upwell.urls.hosts import is_on_site, is_valid
 from upwell.urls.patterns import learn_url_patterns, matches_any
 
 __all__ = [
@@ -59,9 +59,15 @@ FEED_TYPE = re.compile(r"application/(?:rss|atom)\+xml", re.I)
 # Sitemaps
 DEFAULT_SITEMAP = "/sitemap.xml"  # usual path of a sitemap, if robots.txt names none
 MAX_FILES = 50  # sitemaps read; the protocol allows 50,000 URLs each
-LOCATION = re.compile(r"<(?:\w+:)?loc\s*>\s*(?:<!\[CDATA\[)?\s*(.*?)\s*(?:\]\]>)?\s*</(?:\w+:)?loc\s*>", re.I | re.S)
+LOCATION = re.compile(r"<(?:\w++:)?+loc\s*+>", re.I)
+LOCATION_END = re.compile(r"</(?:\w++:)?+loc\s*+>", re.I)
+CDATA_START, CDATA_END = "<![CDATA[", "]]>"
 IS_INDEX = re.compile(r"<(?:\w+:)?sitemapindex\b", re.I)
-PICTURE = re.compile(r"<(image|video):\w+.*?</\1:\w+\s*>", re.I | re.S)
+PICTURE = re.compile(r"<(image|video):\w", re.I)
+PICTURE_END = {
+    "image": re.compile(r"</image:\w++\s*+>", re.I),
+    "video": re.compile(r"</video:\w++\s*+>", re.I),
+}
 MIN_PAGES = 20  # pages of a group that may be records; not swept
 MIN_GROUP_SHARE = 0.1  # size of a group of records as a share of the largest; not swept
 MAX_GROUPS = 4  # groups examined, largest first
@@ -270,11 +276,43 @@ def _urls_in_sitemap(body: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
     ((), ('http://x/?a=1&b=2',))
     """
     text = decompress(body).decode("utf-8-sig", "replace")
-    urls = tuple(dict.fromkeys(urldefrag(unescape(url))[0] for url in LOCATION.findall(PICTURE.sub("", text))))
+    urls = tuple(
+        dict.fromkeys(
+            url.partition("#")[0] for url in map(unescape, _locations(_without_pictures(text))) if is_valid(url)
+        )
+    )
     if urls:
         return (urls, ()) if IS_INDEX.search(text) else ((), urls)
     lines = text.split()
-    return (), tuple(lines) if lines and all(line.startswith(("http://", "https://")) for line in lines) else ()
+    is_list = bool(lines) and all(line.startswith(("http://", "https://")) for line in lines)
+    return (), tuple(filter(is_valid, lines)) if is_list else ()
+
+
+def _locations(text: str) -> Iterator[str]:
+    """Yield the contents of the <loc> elements of a sitemap."""
+    at = 0
+    while (start := LOCATION.search(text, at)) is not None and (end := LOCATION_END.search(text, start.end())):
+        content = text[start.end() : end.start()].strip()
+        if content[: len(CDATA_START)].upper() == CDATA_START:
+            content = content[len(CDATA_START) :].strip()
+        yield content.removesuffix(CDATA_END).strip()
+        at = end.end()
+
+
+def _without_pictures(text: str) -> str:
+    """Remove the elements of pictures and videos, whose <loc> is not a page."""
+    kept: list[str] = []
+    at = searched = 0
+    unclosed: set[str] = set()
+    while len(unclosed) < len(PICTURE_END) and (start := PICTURE.search(text, searched)) is not None:
+        kind, searched = start[1].lower(), start.end()
+        end = PICTURE_END[kind].search(text, searched) if kind not in unclosed else None
+        if end is None:
+            unclosed.add(kind)  # nor is there an end after a later start
+            continue
+        kept.append(text[at : start.start()])
+        at = searched = end.end()
+    return "".join([*kept, text[at:]])
 
 
 def _find_record_pages(home: str, declared: Sequence[str]) -> Steps[ListInterface | None]:

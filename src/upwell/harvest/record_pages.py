@@ -44,7 +44,7 @@ MAX_TITLE_CHARS = 200  # longest field that is not repeated inside the text
 MAIN_SHARE = 0.7  # share of the longer texts of a page that its main part contains
 MIN_TEXT_CHARS = 100  # total length of the longer texts from which on a page has a text
 BETWEEN = {GLUED: "", BROKEN: "\n"}  # separators of texts; otherwise a space
-PATH = re.compile(r"/[\w.~%/?&=;,+@:-]*[./?][\w.~%/?&=;,+@:-]*")
+PATH = re.compile(r"/(?=[\w~%&=;,+@:-]*+[./?])[\w.~%/?&=;,+@:-]*+")
 MIN_PAGES = 3  # pages of one layout that are learned together
 
 

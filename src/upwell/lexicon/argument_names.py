@@ -127,7 +127,9 @@ SESSION = _names(
     r"guid|cookie|state_?id|form_?(?:id|build_?id|token)|visit(?:or)?_?id"
 )
 # URLs, paths with arguments and query strings (return addresses), and values of only signs.
-OPAQUE = late_pattern(r"https?://\S+|/\S*\?\S+|/\S*%\S*|[\w.-]+=[^&]*(?:&[\w.-]+=[^&]*)*|[\W_]{2,}", re.I)
+OPAQUE = late_pattern(
+    r"https?://\S+|/[^\s?]*+\?\S+|/[^\s%]*+%\S*|[\w.-]++=[^&]*+(?:&[\w.-]++=[^&]*+)*+|[\W_]{2,}", re.I
+)
 # Values that name a view.
 VIEW_VALUE = _names(
     r"(?:builtin|view|layout|style)?[-_ ]?(?:normal|standard|plain|short(?:er)?|long(?:er)?|brief|full|compact|condensed|"

@@ -29,10 +29,15 @@ __all__ = [
 ]
 
 
+MAX_LABEL_CHARS = (
+    100  # a longer text is not a label; the patterns try all divisions of signs and digits into three parts
+)
+
+
 def _label(words: str) -> str:
     """Return a pattern for a whole label: one of the words, with signs and digits around it."""
     edge = r"[\W_\d]*"
-    return rf"{edge}(?:{words}){edge}"
+    return rf"(?=(?s:.{{0,{MAX_LABEL_CHARS}}})\Z){edge}(?:{words}){edge}"
 
 
 def _next_words() -> str:

@@ -23,6 +23,7 @@ from upwell.logs import shown_url
 from upwell.net.chromium_process import CLOSE_SECONDS, ChromiumProcess, shared_process
 from upwell.net.fetch import is_cacheable
 from upwell.page.embedded_data import largest_collection
+from upwell.page.markup import elements
 from upwell.types import BrowserVisit, RenderedPage, Request, Response, TypedQuery
 from upwell.urls.hosts import is_on_site
 
@@ -121,7 +122,7 @@ REMOVED_HEADERS = (
 )
 NO_POPUPS = "window.open = () => null; navigator.sendBeacon = () => false;"
 COUNT_LINKS = "() => document.querySelectorAll('a[href]').length"
-SCRIPT_TEXT = re.compile(r"(<script\b[^>]*>).*?(</script\s*>)", re.I | re.S)
+SCRIPT = re.compile(r"<(script)\b", re.I)
 SAMPLED_ROWS = 20  # rows of fetched data from which words to type are taken
 MIN_DATA_BYTES = 500  # size from which a response to a script is searched for records
 
@@ -375,7 +376,10 @@ class Chromium:
             if not 300 <= response.status < 400 or not location:  # not a redirect
                 self._cache[request.url] = response
                 return response
-            current = replace(current, url=urljoin(current.url, location))
+            try:
+                current = replace(current, url=urljoin(current.url, location))
+            except ValueError as error:
+                raise Unreachable(f"{request.url} redirects to an invalid address") from error
         raise Unreachable(f"{request.url} has too many redirects")
 
     async def data(self, request: Request, headers: Mapping[str, str]) -> Response:
@@ -582,7 +586,13 @@ class _Visit:
 
 
 def _without_scripts(page: str) -> str:
-    return SCRIPT_TEXT.sub(r"\1\2", page)
+    """Empty the scripts of a page."""
+    kept: list[str] = []
+    at = 0
+    for script in elements(page, SCRIPT, fold_case=True):
+        kept.append(f"{page[at : script.start]}<{script.name}{script.attributes}></{script.name}>")
+        at = script.end
+    return "".join([*kept, page[at:]])
 
 
 def _with_records(bodies: Mapping[str, bytes]) -> tuple[str, ...]:

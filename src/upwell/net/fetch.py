@@ -285,7 +285,9 @@ class Fetcher:
             location = response.headers.get("Location")
             if response.status not in REDIRECT_STATUSES or not location:
                 return response if current is request else replace(response, request=request)
-            target = urldefrag(urljoin(current.url, location))[0]
+            target = _redirect_target(current.url, location)
+            if not target:
+                raise Unreachable(f"{request.url} redirects to an invalid address: {location[:200]!r}")
             if not is_same_host(target, request.url):
                 return replace(response, request=request)
             if not self.manners.ignore_robots:
@@ -320,9 +322,10 @@ class Fetcher:
             location = response.headers.get("Location")
             if response.status not in REDIRECT_STATUSES or not location:
                 return replace(response, request=request)
-            current = Request(url=urldefrag(urljoin(current.url, location))[0])
-            if urlsplit(current.url).scheme not in ("http", "https"):
+            target = _redirect_target(current.url, location)
+            if not target.lower().startswith(("http://", "https://")):
                 break
+            current = Request(url=target)
         return replace(response, request=request)
 
     async def _send(
@@ -504,11 +507,19 @@ def retry_after_seconds(retry_after: str) -> float:
         return 0.0
 
 
+def _redirect_target(url: str, location: str) -> str:
+    """Return the URL that a Location header leads to, without fragment; "" if it is invalid."""
+    try:
+        return urldefrag(urljoin(url, location))[0]
+    except ValueError:
+        return ""
+
+
 def is_cacheable(headers: Mapping[str, str]) -> bool:
     """Return True if a cache may reuse a response without revalidation: it has a modification date or a lifetime (RFC 9111 §4.2)."""
     lowered = {name.lower(): value.lower() for name, value in headers.items()}
     control = lowered.get("cache-control", "")
     if any(word in control for word in ("no-store", "no-cache", "must-revalidate", "private")) or "vary" in lowered:
         return False
-    lifetime = re.search(r"max-age=(\d+)", control)
-    return int(lifetime[1]) > 0 if lifetime else "last-modified" in lowered
+    lifetime = re.search(r"max-age=(\d++)", control)
+    return bool(lifetime[1].strip("0")) if lifetime else "last-modified" in lowered

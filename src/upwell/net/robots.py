@@ -11,6 +11,7 @@ from protego import Protego
 
 from upwell.errors import Forbidden, Unreachable
 from upwell.types import Response
+from upwell.urls.hosts import is_valid
 
 __all__ = ["MAX_AGE_SECONDS", "Robots"]
 
@@ -63,7 +64,7 @@ class Robots:
         """Return the sitemaps that the host names, once its rules were fetched."""
         parts = urlsplit(url)
         rules = self._rules.get(f"{parts.scheme}://{parts.netloc}")
-        return tuple(rules.parsed.sitemaps) if rules and rules.text else ()
+        return tuple(filter(is_valid, rules.parsed.sitemaps)) if rules and rules.text else ()
 
     async def _load(self, origin: str) -> _Rules:
         """Fetch the rules of a host: 4xx allows everything, 5xx and 429 forbid everything (RFC 9309 §2.3.1)."""
@@ -88,9 +89,9 @@ class Robots:
         """Return the longest Disallow line that matches a URL (RFC 9309 §2.2.2), for the message."""
         if rules.is_server_error:
             return "answering with an error (RFC 9309: then everything is forbidden)"
-        paths = sorted(set(re.findall(r"(?im)^\s*disallow\s*:\s*([^\s#]+)", rules.text)), key=lambda path: -len(path))[
-            :MAX_REASONS
-        ]
+        paths = sorted(
+            set(re.findall(r"(?im)^[ \t]*+disallow[ \t]*+:[ \t]*+([^\s#]++)", rules.text)), key=lambda path: -len(path)
+        )[:MAX_REASONS]
         for path in paths:
             if not Protego.parse(f"User-agent: *\nDisallow: {path}").can_fetch(url, self.agent):
                 return f"“Disallow: {path}”"

@@ -10,6 +10,7 @@ from upwell.errors import WrongUsage
 from upwell.page.formats import read_page
 from upwell.page.tree import TagTree
 from upwell.store import archive
+from upwell.urls.hosts import is_valid
 
 __all__ = ["SavedPage", "pages_at", "sample_evenly", "saved_page"]
 
@@ -44,7 +45,10 @@ def pages_at(path: Path) -> Iterator[SavedPage]:
     for file in files:
         name = file.relative_to(path).as_posix() if path.is_dir() else file.name
         entry = details.get(name, {})
-        yield SavedPage(name=name, load=file.read_bytes, url=entry.get("url") or "", query=entry.get("query") or "")
+        url = entry.get("url") or ""
+        yield SavedPage(
+            name=name, load=file.read_bytes, url=url if is_valid(url) else "", query=entry.get("query") or ""
+        )
     for response in () if files else archive.archived_pages(path):
         yield saved_page(response)
 

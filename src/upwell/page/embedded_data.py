@@ -21,6 +21,8 @@ import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from upwell.page.markup import elements, end_tags, replace_between
+
 __all__ = ["MIN_ROWS", "Row", "collections_in", "decompress", "decompress_base64", "largest_collection", "values_in"]
 
 # Compressed files, and base64 texts in scripts that contain compressed data.
@@ -70,8 +72,12 @@ MIN_CHARS = 200  # shortest literal that is parsed; a shorter one contains no li
 MIN_ELEMENTS = 3  # rows of a CSV table, and equal elements of an XML document, that make a list
 MAX_NAMES_CHARS = 5000  # longest first line of a CSV table
 COLUMN_NAME = re.compile(r"[\w .:#/%()-]{1,80}")  # in the first line of a CSV table
-SCRIPT = re.compile(r"<script\b[^>]*>(.*?)</script\s*>", re.I | re.S)
-CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.S)
+SCRIPT = re.compile(r"<(script)\b", re.I)
+# Elements of an XML document with a link or with a text; "<" is not allowed in attributes (XML 1.0 §3.1).
+LINKED_ELEMENT = re.compile(r"""<([\w:.-]++)(?=\s[^<>]*+>)[^<>]*?\bhref=["']([^"'<>]*+)["']""")
+TEXT_ELEMENT = re.compile(r"<([\w:.-]++)(?:\s[^<>]*+)?+>([^<]*+)</\1\s*+>")
+SET_ASIDE = re.compile("\ue000(\\d{1,9})\ue001")  # place of a CDATA section
+MAX_ELEMENT_NAMES = 100  # safety limit: most frequent kinds of elements of an XML document that may be its records
 # Where a literal of a script can begin: after an assignment, as an argument, or as a returned or exported value.
 LITERAL_START = re.compile(r"""(?:^|[=(]|\breturn\b|\bdefault\b)\s*(?=[\[{'"`])""")
 TOKEN = re.compile(
@@ -99,10 +105,13 @@ def values_in(body: bytes | str) -> Iterator[object]:
             pass  # may be a script
     if (table := _parse_csv(text)) is not None:
         yield table
-    elif not text.startswith("<"):
+        return
+    if not text.startswith("<"):
         yield from _script_literals(text)
-    elif re.match(r"<(?:!doctype html|html|!--)", text, re.I) or SCRIPT.search(text):
-        for script in SCRIPT.findall(text):
+        return
+    scripts = [script.inner for script in elements(text, SCRIPT, fold_case=True)]
+    if scripts or re.match(r"<(?:!doctype html|html|!--)", text, re.I):
+        for script in scripts:
             if len(script) >= MIN_CHARS:
                 yield from values_in(script)
     else:
@@ -199,17 +208,18 @@ def _parse_xml(text: str) -> Iterator[object]:
     """Yield the most frequent kind of repeated element as objects; regular expressions, so no entities or DTDs are expanded."""
     parts: list[str] = []
 
-    def set_aside(match: re.Match[str]) -> str:
-        parts.append(match[1])
+    def set_aside(inner: str) -> str:
+        parts.append(inner)
         return f"\ue000{len(parts) - 1}\ue001"
 
-    bare = CDATA.sub(set_aside, text)
+    bare = replace_between(text, "<![CDATA[", "]]>", set_aside)
     names = Counter(re.findall(r"<([A-Za-z][\w:.-]*)[\s>]", bare))
     lists: list[list[dict[str, str]]] = []
+    frequent, ends = {name for name, _ in names.most_common(MAX_ELEMENT_NAMES)}, end_tags(bare)
     for name, count in names.items():
-        if count >= MIN_ELEMENTS:
-            blocks = re.findall(rf"<{re.escape(name)}(?:\s[^>]*)?>(.*?)</{re.escape(name)}\s*>", bare, re.S)
-            rows = [_parse_element(block, parts) for block in blocks]
+        if count >= MIN_ELEMENTS and name in frequent:
+            blocks = elements(bare, re.compile(rf"<({re.escape(name)})(?=[\s>])"), ends=ends)
+            rows = [_parse_element(block.inner, parts) for block in blocks]
             lists.append([row for row in rows if len(row) > 1])
     if any(lists):
         yield max(lists, key=len)
@@ -217,11 +227,11 @@ def _parse_xml(text: str) -> Iterator[object]:
 
 def _parse_element(block: str, parts: list[str]) -> dict[str, str]:
     fields: dict[str, str] = {}
-    for name, target in re.findall(r"""<([\w:.-]+)\s[^>]*?\bhref=["']([^"']*)["'][^>]*>""", block):
+    for name, target in LINKED_ELEMENT.findall(block):
         fields.setdefault(name, html.unescape(target))
-    for name, text in re.findall(r"<([\w:.-]+)(?:\s[^>]*)?>([^<]*)</\1\s*>", block):
+    for name, text in TEXT_ELEMENT.findall(block):
         plain = html.unescape(text.strip()) if "\ue000" not in text else text.strip()
-        value = re.sub("\ue000(\\d+)\ue001", lambda match: parts[int(match[1])], plain)
+        value = SET_ASIDE.sub(lambda match: "".join(parts[int(match[1]) : int(match[1]) + 1]), plain)
         if value:
             fields[name] = f"{fields[name]}, {value}" if name in fields else value
     return fields

@@ -44,6 +44,8 @@ INPUT_TYPES = (
 )  # fmt: skip
 BUTTON_TYPES = ("submit", "image")
 NEVER_SENT = ("submit", "button", "image", "reset", "file")  # unless a submit button is pressed
+MAX_OPTIONS = 5000  # safety limit: options of a select that are read; longer lists are made to waste time
+MAX_CHOSEN = 500  # safety limit: values of one field that are sent together; most servers refuse a URL with more
 MAX_LABEL_CHARS = 500  # characters of a label that are read
 BOUNDARY = "----UpwellFormBoundary7MA4YWxkTrZu0gW"  # any text that occurs in no field (RFC 7578 §4.1)
 
@@ -159,7 +161,7 @@ def read_fields(tree: TagTree, form: int) -> tuple[Field, ...]:
                 choices=choices,
                 words=" ".join(filter(None, words)),
                 is_required=bool(preset or choices) and "required" in own,
-                min_chars=int(least) if (least := own.get("minlength", "")).isdecimal() else 0,
+                min_chars=int(least) if (least := own.get("minlength", "")[:9]).isdecimal() else 0,
             )
         )
     return tuple(fields)
@@ -198,7 +200,7 @@ def _options(tree: TagTree, select: int) -> tuple[tuple[str, ...], tuple[str, ..
     values: list[str] = []
     acting: set[str] = set()
     selected: list[str] = []
-    for row in _inside(tree, select, "option"):
+    for row in _inside(tree, select, "option")[:MAX_OPTIONS]:
         if tree.attr(row, "disabled") is None:
             value = tree.attr(row, "value")
             label = " ".join(tree.text(int(row)).split())
@@ -246,7 +248,7 @@ def choose_everything(tree: TagTree, fields: Sequence[Field]) -> list[Field]:
 
 
 def _chosen(tree: TagTree, field: Field) -> Field:
-    values = tuple(dict.fromkeys(value for value in field.choices if value))
+    values = tuple(dict.fromkeys(value for value in field.choices if value))[:MAX_CHOSEN]
     return replace(field, preset=values if tree.attr(field.row, "multiple") is not None else values[:1])
 
 

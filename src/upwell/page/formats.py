@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from html import escape, unescape
 
 from upwell.page.charset import decode
+from upwell.page.markup import elements, replace_between
 from upwell.page.tree import TagTree, read
 
 __all__ = ["feed_as_html", "is_feed", "is_json", "is_plain_text", "json_as_html", "plain_as_html", "read_page"]
@@ -34,11 +35,10 @@ def read_page(body: bytes, url: str = "", headers: Mapping[str, str] | None = No
 
 HEAD_BYTES = 1000  # first bytes of a response, searched for the root element of a feed
 FEED = re.compile(rb"<(?:rss|feed|rdf:RDF)[\s>]", re.I)
-ENTRY = re.compile(r"<(item|entry)\b[^>]*>(.*?)</\1\s*>", re.I | re.S)
-ELEMENT = re.compile(r"<([\w:-]+)((?:\s[^>]*?)?)(?:/>|>(.*?)</\1\s*>)", re.S)
-ATTRIBUTE = re.compile(r"""([\w:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
-CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.S)
-MARKUP = re.compile(r"<[^>]*>")
+ENTRY = re.compile(r"<(item|entry)\b", re.I)
+ELEMENT = re.compile(r"<([\w:-]++)(?=[\s>]|/>)")
+LINK = re.compile(r"<(?:\w++:)?+link\b([^<>]*+)>")
+ATTRIBUTE = re.compile(r"""(?<![\w:-])([\w:-]++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
 MAX_FIELDS = 30  # fields of one entry
 
 
@@ -57,42 +57,42 @@ def feed_as_html(text: str) -> str:
     >>> feed_as_html("<rss><item><title>A</title><link>/a</link><author>B</author></item></rss>")
     '<ul><li><h3 class="title"><a href="/a">A</a></h3><p class="author" itemprop="author">B</p></li></ul>'
     """
-    entries = "".join(f"<li>{_entry_as_html(inner)}</li>" for _, inner in ENTRY.findall(text))
-    next_url = next((a["href"] for a in _links(ENTRY.sub("", text)) if a.get("rel") == "next" and "href" in a), "")
-    return f"<ul>{entries}</ul>" + (f'<a rel="next" href="{escape(next_url)}">Next</a>' if next_url else "")
+    entries = list(elements(text, ENTRY, fold_case=True))
+    bounds = [0, *(at for entry in entries for at in (entry.start, entry.end)), len(text)]
+    outside = "".join(text[start:end] for start, end in zip(bounds[::2], bounds[1::2], strict=True))
+    next_url = next((a["href"] for a in _links(outside) if a.get("rel") == "next" and "href" in a), "")
+    items = "".join(f"<li>{_entry_as_html(entry.inner)}</li>" for entry in entries)
+    return f"<ul>{items}</ul>" + (f'<a rel="next" href="{escape(next_url)}">Next</a>' if next_url else "")
 
 
 def _entry_as_html(inner: str) -> str:
     parts = [
-        (name.rpartition(":")[2].lower(), attributes, _plain_text(text))
-        for name, attributes, text in ELEMENT.findall(inner)
+        (element.name.rpartition(":")[2].lower(), _plain_text(element.inner))
+        for element in elements(inner, ELEMENT, may_be_empty=True)
     ]
     linked = [a["href"] for a in _links(inner) if "href" in a and a.get("rel", "alternate") == "alternate"]
-    url = next((text for name, _, text in parts if name == "link" and text), linked[0] if linked else "")
-    title = next((text for name, _, text in parts if name == "title" and text), url)
-    others = dict.fromkeys(
-        (name, text) for name, _, text in parts if text and name not in ("link", "title", "guid", "id")
-    )
+    url = next((text for name, text in parts if name == "link" and text), linked[0] if linked else "")
+    title = next((text for name, text in parts if name == "title" and text), url)
+    others = dict.fromkeys((name, text) for name, text in parts if text and name not in ("link", "title", "guid", "id"))
     paragraphs = [f'<p class="{escape(name)}" itemprop="{escape(name)}">{escape(text)}</p>' for name, text in others]
     return f'<h3 class="title"><a href="{escape(url)}">{escape(title)}</a></h3>' + "".join(paragraphs[:MAX_FIELDS])
 
 
 def _links(text: str) -> list[dict[str, str]]:
     """Return the attributes of each link of a feed or entry."""
-    links = re.findall(r"<(?:\w+:)?link\b([^>]*)>", text)
     return [
         {
             name: unescape(double_quoted or single_quoted)
             for name, double_quoted, single_quoted in ATTRIBUTE.findall(link)
         }
-        for link in links
+        for link in LINK.findall(text)
     ]
 
 
 def _plain_text(text: str) -> str:
     """Return the text of an element without markup."""
-    whole = unescape(CDATA.sub(lambda match: escape(match[1]), text))
-    return " ".join(unescape(MARKUP.sub(" ", whole)).split())
+    whole = unescape(replace_between(text, "<![CDATA[", "]]>", escape))
+    return " ".join(unescape(replace_between(whole, "<", ">", " ")).split())
 
 
 # Plain text: header lines at the top ("From: …") become a list, the rest is preformatted.

@@ -145,7 +145,7 @@ LONG_TAG_BYTES = 2 * MAX_ATTRIBUTES  # shortest tag with more than MAX_ATTRIBUTE
 LONG_TAG = re.compile(rb"""<!--|<[a-zA-Z](?:[^>=]++|=\s*+(?:"[^"]*+"|'[^']*+')?+)*+""")
 # Elements whose content contains no tags.
 RAW_TEXT = re.compile(rb"<(script|style|textarea|title|xmp|iframe|noembed|noframes)(?![^\s/>])", re.I)
-ATTRIBUTE = re.compile(rb"""[\s/]++[^\s/>=]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?+""")
+ATTRIBUTE = re.compile(rb"""(?<![\s/])[\s/]++[^\s/>=]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?+""")
 
 
 def limit_attributes(html: bytes) -> tuple[bytes, int]:

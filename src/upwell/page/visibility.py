@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from upwell.page.markup import replace_between
 from upwell.page.path_signatures import PathSignature
 from upwell.page.tag_tree import Attributes, Ints, attribute_by_row
 
@@ -93,7 +94,7 @@ def style_rules(sheets: Iterable[tuple[str, str | None]]) -> StyleRules | None:
 @lru_cache(maxsize=64)
 def _parse_sheets(sheets: tuple[str, ...]) -> StyleRules | None:
     """Parse the sheets of a page; cached because pages of one source share them."""
-    texts = [re.sub(r"/\*.*?\*/|<!--|-->", " ", sheet, flags=re.S) for sheet in sheets]
+    texts = [replace_between(sheet, "/*", "*/", " ").replace("<!--", " ").replace("-->", " ") for sheet in sheets]
     rules = [rule for text in texts if "none" in text or "hidden" in text for rule in _parse_sheet(text)]
     return StyleRules(rules) if any(rule.hides for rule in rules) else None
 

@@ -2,11 +2,23 @@
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 
 from upwell.page.tree import TagTree
 
-__all__ = ["LAYOUT_CLASS", "column_name", "name_from_tags", "name_on_page", "table_headings", "unused_name"]
+__all__ = [
+    "LAYOUT_CLASS",
+    "MAX_LEVELS",
+    "column_name",
+    "name_from_tags",
+    "name_on_page",
+    "table_headings",
+    "unused_name",
+]
 
+MAX_LEVELS = (
+    100  # safety limit: levels above a text from which it may have its name; nested deeper only by mistake or malice
+)
 # Classes that describe layout, not content.
 LAYOUT_CLASS = re.compile(
     r"^(?:col|row|cell|left|right|clear\w*|wrap\w*|inner|outer|container|text|even|odd|first|last|active)$"
@@ -25,7 +37,7 @@ def column_name(name: str) -> str:
 
 def name_on_page(tree: TagTree, row: int, top: int, headings: Sequence[str]) -> str:
     """Return the name that the page gives to a row of a record starting at `top`, or to an ancestor; "" if it gives none."""
-    for above in (row, *tree.ancestors(row)):
+    for above in (row, *islice(tree.ancestors(row), MAX_LEVELS)):
         if above < top:
             break
         name = tree.attr(above, "itemprop")
@@ -43,7 +55,7 @@ def name_on_page(tree: TagTree, row: int, top: int, headings: Sequence[str]) -> 
 
 def name_from_tags(tree: TagTree, row: int, top: int) -> str:
     """Return a name from the tags between the first row of a record and one of its rows: `tr_td2`."""
-    chain = [i for i in (row, *tree.ancestors(row)) if i >= top]
+    chain = [i for i in (row, *islice(tree.ancestors(row), MAX_LEVELS)) if i >= top]
     steps = [f"{tree.name(i)}{tree.nth[i] if tree.nth[i] > 1 and i != top else ''}" for i in reversed(chain)]
     return column_name("_".join(steps))
 

@@ -217,12 +217,12 @@ LINK_TAGS = ("a", "button", "option")  # their texts are actions or choices, not
 WORDS = late_pattern(r"[^\W\d_]{2,}")
 # At least three groups of digits, or a country code; dates also match and are excluded by their type.
 PHONE = late_pattern(
-    r"\W*(?:tel|phone|fax|[tf])?\W*(?:\+\d[\d\s().-]{6,16}|(?:\(?\d{2,4}\)?[\s./-]+){2,4}\d{3,4})(?:\s*(?:x|ext)\.?\s*\d+)?\W*",
+    r"\W*(?:(?:tel|phone|fax|[tf])\W*)?(?:\+\d[\d\s().-]{6,16}|(?:\(?\d{2,4}\)?[\s./-]+){2,4}\d{3,4})(?:\s*(?:x|ext)\.?\s*\d+)?\W*",
     re.I,
 )
 FORMS = {
     "phone": PHONE,
-    "email": late_pattern(r"\S+@\S+\.\w+"),
+    "email": late_pattern(r"\S[^\s@]*+@\S+\.\w+"),
     "website": late_pattern(r"(?:https?://)?(?:[\w-]+\.)+[a-z]{2,}(?:/\S*)?", re.I),
 }
 # Words of URLs that name programs and files.
@@ -419,7 +419,7 @@ def _attributes(sample: SampleText, names: Sequence[str]) -> Iterator[str]:
         for name in sorted(values, key=lambda name: _uses(tree)[name]):
             part = (
                 CONTROL_NAME_PARTS.sub("", re.split(r"[:_$]", name)[-1])
-                if re.search(r"\d.*[:_$]", name)
+                if re.match(r"\D*+\d.*[:_$]", name)
                 else CONTROL_NAME_PARTS.sub("", name)
             )
             part = part.rsplit(":", 1)[-1]

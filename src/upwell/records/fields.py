@@ -9,8 +9,10 @@
 
 import re
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property, lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +28,7 @@ from upwell.page.path_signatures import (
     normalized_class,
 )
 from upwell.page.tree import Ints, TagTree
-from upwell.records.column_names import column_name, name_from_tags, name_on_page
+from upwell.records.column_names import MAX_LEVELS, column_name, name_from_tags, name_on_page
 from upwell.records.cuts import Cut
 from upwell.records.leaves import Leaves, has_letter_or_digit, path_step
 
@@ -309,24 +311,27 @@ def _between(rows: Sequence[int], first: int, last: int) -> tuple[int, int]:
 
 def fields_of_subtree(tree: TagTree, row: int) -> dict[str, str]:
     """Return the fields of a single record: all text below a row, named by the page or by tags."""
-    fields: dict[str, str] = {}
+    texts: defaultdict[str, list[str]] = defaultdict(list)
+    last_value: dict[int, int] = {}  # by parent: its last child that is a value
     term = ""
     for chunk in range(int(tree.text_at[row]), int(tree.text_end[row])):
         chunk_row, text = int(tree.chunk_row[chunk]), tree.chunks[chunk].strip()
-        cells = (
-            i for i in (chunk_row, *tree.ancestors(chunk_row)) if i > row and tree.name(i) in (*TERM_TAGS, "dd", "td")
-        )
+        above = islice(tree.ancestors(chunk_row), MAX_LEVELS)
+        cells = (i for i in (chunk_row, *above) if i > row and tree.name(i) in (*TERM_TAGS, "dd", "td"))
         cell = next(cells, None)
         if cell is not None and tree.name(cell) in TERM_TAGS:
-            siblings = tree.children(int(tree.parent[cell]))
-            if any(i > cell and tree.name(i) in ("dd", "td") for i in siblings):
+            parent = int(tree.parent[cell])
+            if parent not in last_value:
+                values = [i for i in tree.children(parent) if tree.name(i) in ("dd", "td")]
+                last_value[parent] = values[-1] if values else -1
+            if last_value[parent] > cell:
                 term = text
                 continue
         name_by_term = column_name(term) if term and cell is not None else ""
         name = name_by_term or name_on_page(tree, chunk_row, row, ()) or name_from_tags(tree, chunk_row, row)
         term = ""
-        fields[name] = f"{fields[name]} {text}" if name in fields else text
-    return fields
+        texts[name].append(text)
+    return {name: " ".join(of_name) for name, of_name in texts.items()}
 
 
 TRAILING_DATE = re.compile(r"\((\d{4}-\d{2}-\d{2}(?:[T ]\d{1,2}:\d{2}(?::\d{2})?)?)\)")

@@ -49,7 +49,7 @@ CHINESE = late_pattern(
 # Year before the first year of each era: of Japanese emperors, and of the Republic of China.
 ERAS = {"明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018, "民國": 1911, "民国": 1911, "": 0}
 CHINESE_DIGITS = str.maketrans("〇零一二三四五六七八九", "00123456789")
-CHINESE_NUMBER = late_pattern("[〇零一二三四五六七八九十]+(?=[年月日])")
+CHINESE_NUMBER = late_pattern("(?<![〇零一二三四五六七八九十])[〇零一二三四五六七八九十]++(?=[年月日])")
 # Characters of a date in words: day, month name and year, perhaps a weekday, "г.", "de".
 WORDED = late_pattern(r"[^\W\d_]|[\s,.'’-]|\d")
 CHARACTER_MARKS = late_pattern(f"[{MARKS}]")
@@ -73,6 +73,8 @@ class DateReader(NamedTuple):
 
     def read(self, text: str) -> datetime.date | datetime.datetime | None:
         """Return the date of a text, with time if the column has times; None if the text is not in this format."""
+        if len(text) > MAX_CHARS:
+            return None
         day_text, time = _split(text)
         day = _day(day_text, self.order)
         if day is None or (time is not None) != self.has_time:
@@ -206,6 +208,9 @@ Value = str | int | float | dict[str, str | float | None] | None
 TYPES: tuple[ValueType, ...] = ("integer", "decimal", "price", "date", "image", "url")
 MIN_TYPE_SHARE = 0.8  # share of the texts of a column that have its type; the others may be exceptions ("n/a", "free")
 MAX_VALUE_CHARS = 40  # text of a number, price or date
+MAX_PARSED_CHARS = (
+    200  # safety limit: a longer text in a column of numbers, prices or dates is running text, and is not parsed
+)
 
 INTEGER = late_pattern(r"[-+]?(?:\d{1,3}(?:[,.\u00a0\u202f ']\d{3})+|\d{1,2}(?:,\d{2})+,\d{3}|\d+)")
 DECIMAL = late_pattern(
@@ -351,6 +356,8 @@ def parse_value(text: str, kind: ValueType) -> Value:
     (12345, {'amount': 9.99, 'currency': '€'}, '2004-02-03')
     >>> parse_value("n/a", "integer")
     """
+    if kind in ("integer", "decimal", "price", "date") and len(text) > MAX_PARSED_CHARS:
+        return None
     if kind == "integer":
         if not INTEGER.fullmatch(_with_ascii_digits(text)):
             return None
@@ -396,6 +403,6 @@ def split_unit(text: str) -> tuple[str, str] | None:
     >>> split_unit("12.5 km"), split_unit("300 KB"), split_unit("1st"), split_unit("12 Main Street")
     (('12.5', 'km'), ('300', 'KB'), None, None)
     """
-    match = UNIT.fullmatch(text.strip())
+    match = UNIT.fullmatch(text.strip()) if len(text) <= MAX_PARSED_CHARS else None
     unit = (match[2] or match[3]) if match else ""
     return (match[1], unit) if match and unit and unit.lower() not in NO_UNITS else None

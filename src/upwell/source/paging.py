@@ -16,6 +16,7 @@ from upwell.types import Request
 __all__ = ["count_on", "counted_on", "next_page_of", "next_request_of_script", "posts_elsewhere", "small_numbers"]
 
 # argument names that count records; all others count pages
+PAGE_NUMBER = re.compile(r"\d{1,18}")  # a longer number is an identifier
 OFFSET = re.compile(r"start|offset|from|skip|first|begin", re.I)
 
 
@@ -64,7 +65,7 @@ def count_on(previous_url: str, url: str) -> NextPage | None:
     if len(before) != len(now) or len(different) != 1:
         return None
     at = different[0]
-    if not now[at].isdigit() or not before[at].isdigit() or int(now[at]) <= int(before[at]):
+    if not (PAGE_NUMBER.fullmatch(now[at]) and PAGE_NUMBER.fullmatch(before[at])) or int(now[at]) <= int(before[at]):
         return None
     following = 2 * int(now[at]) - int(before[at])
     return NextPage(url="".join([*now[:at], str(following), *now[at + 1 :]]))
@@ -99,7 +100,7 @@ def counted_on(request: Request, argument: str, step: int) -> Request:
     'http://h/api?q=a&seite=2'
     """
     if request.method == "GET":
-        number = re.compile(rf"([?&]{re.escape(argument)}=)(\d+)")
+        number = re.compile(rf"([?&]{re.escape(argument)}=)(\d{{1,18}})(?!\d)")
         return replace(request, url=number.sub(lambda match: f"{match[1]}{int(match[2]) + step}", request.url))
 
     def larger(value: object) -> object:
@@ -116,7 +117,7 @@ def _json_of(request: Request) -> object:
     """Return the JSON body of a request; None if it has none."""
     try:
         return json.loads(request.body) if "json" in request.content_type else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

@@ -32,6 +32,7 @@ from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
 from upwell.errors import WrongUsage
 from upwell.types import ArchivedBody, Request, Response
+from upwell.urls.hosts import is_valid
 
 __all__ = [
     "SECTION_BYTES",
@@ -386,7 +387,7 @@ def _page(record: WarcRecord, file: Path, name: str, bodies: BodyLocations, star
     status = int(http.status_code or 0)
     headers = {str(field).title(): str(value) for field, value in http.items()}
     content_type = headers.get("Content-Type", "text/html")
-    if 300 <= status < 400 or urlsplit(url).path == "/robots.txt" or not _is_text(content_type):
+    if 300 <= status < 400 or not is_valid(url) or urlsplit(url).path == "/robots.txt" or not _is_text(content_type):
         return None
     return ArchivedPage(
         page=f"{name}@{record.stream_pos}", url=url, query="", status=status, headers=headers, body=body

@@ -4,7 +4,6 @@
 `prev_next_fields`: on record pages, the titles of the previous and next record.
 """
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ __all__ = ["SNIPPET", "QueryDependentFields", "prev_next_fields", "query_depende
 MIN_TITLE_SHARE = 0.8  # share of a field's texts that must be titles of other records
 MIN_DISTINCT = 0.9  # share of distinct texts; a record that many pages link to is their parent, not a neighbour
 MIN_PAGES = 5  # record pages with the field needed to decide
-SURROUNDING_MARKS = re.compile(r"^[\W_]+|[\W_]+$")  # arrows and other marks around a title
 
 
 def prev_next_fields(fields: FieldColumns, all_rows: Iterable[Mapping[str, Any]] | None = None) -> set[str]:
@@ -62,10 +60,15 @@ def _may_be_titles(having: Sequence[tuple[str, int]], others: Sequence[str]) -> 
 
 
 def _without_marks(text: object) -> str:
+    """Return a text without arrows and other marks around it, for comparison; "" for other values."""
     if not isinstance(text, str):
         return ""
-    has_marks = not (text[:1].isalnum() and text[-1:].isalnum())  # most texts need no substitution
-    return (SURROUNDING_MARKS.sub("", text) if has_marks else text).casefold()
+    start, end = 0, len(text)
+    while start < end and not text[start].isalnum():
+        start += 1
+    while start < end and not text[end - 1].isalnum():
+        end -= 1
+    return text[start:end].casefold()
 
 
 SNIPPET = "snippet"

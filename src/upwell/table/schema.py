@@ -23,7 +23,7 @@ from upwell.table.rows import FieldColumns
 from upwell.types import PAGE_PREFIX
 
 __all__ = [
-    "ELLIPSIS",
+    "ELLIPSES",
     "MIN_ROWS",
     "NEARLY_ALL",
     "NUMBERED",
@@ -196,7 +196,7 @@ COMPARED_ROWS = 400  # safety limit: rows compared at most
 NEARLY_ALL = 0.95  # share of rows that have a field in one of two positions
 NUMBERED = re.compile(r"_\d+$")
 MIN_CUT_CHARS = 15  # shortest text ending in "…" that counts as the beginning of a longer text
-ELLIPSIS = re.compile(r"\s*(?:…|\.\.\.+)$")
+ELLIPSES = ("…", "...")  # at the end of a text that was cut off
 NON_WORD = re.compile(r"[\W_]+")
 
 
@@ -214,7 +214,7 @@ def merge_columns(
             if column[row]:
                 text = strip_affixes(cell_text(column[row]), cut)
                 cells[name][i] = comparable_text(text)
-                if ELLIPSIS.search(text):
+                if text.endswith(ELLIPSES):
                     cut_off[name].add(i)
     groups: list[list[str]] = []
     for name in names:
@@ -575,7 +575,7 @@ def _with_type(column: TableColumn, texts: Collection[str]) -> TableColumn:
 def _is_fuller(text: str, truncated: str) -> bool:
     """Return True if `text` is the complete version of the truncated text `truncated`."""
     return (
-        ELLIPSIS.search(truncated) is not None
+        truncated.endswith(ELLIPSES)
         and len(comparable_text(text)) > len(comparable_text(truncated))
         and comparable_text(text).startswith(comparable_text(truncated))
     )

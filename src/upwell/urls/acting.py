@@ -309,10 +309,19 @@ def _body_fields(request: Request) -> list[tuple[str, str]]:
         except (ValueError, RecursionError):
             return [("action", text[:1000])]
     if "multipart" in request.content_type:
-        return re.findall(r'name="([^"]*)"[^\r\n]*\r?\n(?:[^\r\n]+\r?\n)*\r?\n(.*?)\r?\n--', text, re.S)
+        return list(_multipart_fields(text))
     if "urlencoded" in request.content_type:
         return parse_qsl(text, keep_blank_values=True)
     return list(_pairs(text.replace("\r\n", "&")))
+
+
+def _multipart_fields(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the names and values of a multipart body (RFC 7578); a value that is cut off counts, too."""
+    for part in text.replace("\r\n", "\n").split("\n--"):
+        head, blank_line, value = part.partition("\n\n")
+        name = re.search(r'name="([^"]*)"', head)
+        if name and blank_line:
+            yield name[1], value
 
 
 def _json_fields(value: object) -> Iterator[tuple[str, str]]:

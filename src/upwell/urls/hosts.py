@@ -10,6 +10,7 @@ __all__ = [
     "is_loopback",
     "is_on_site",
     "is_same_host",
+    "is_valid",
     "leaves_site",
     "percent_encode",
     "site_host",
@@ -60,7 +61,19 @@ def is_on_site(url: str, home: str) -> bool:
 
 def is_same_host(target: str, url: str) -> bool:
     """Return True if `target` is an http(s) URL on the host of `url`."""
-    return site_host(target) == site_host(url) and urlsplit(target).scheme in ("http", "https")
+    return site_host(target) == site_host(url) and target.lower().startswith(("http://", "https://"))
+
+
+def is_valid(url: str) -> bool:
+    """Return True if a URL of a stranger can be parsed; `urlsplit`, `urljoin` and `urldefrag` raise ValueError for others.
+
+    >>> is_valid("http://x/a"), is_valid("http://[::1/"), is_valid("http://a]b/")
+    (True, False, False)
+    """
+    try:
+        return bool(urlsplit(url))
+    except ValueError:
+        return False
 
 
 def without_login(url: str) -> str:

@@ -169,7 +169,7 @@ async def start(request: Request) -> Response:
 
 
 def _number(text: str) -> int:
-    if not text.strip().isdigit() or not 1 <= int(text) <= MAX_BUDGET:
+    if not (text.strip().isdecimal() and len(text) <= 9 and 1 <= int(text) <= MAX_BUDGET):
         raise WrongUsage(f"the number of requests must be an integer from 1 to {MAX_BUDGET:,}, not {text!r}")
     return int(text)
 

@@ -122,8 +122,8 @@ def parse_view(parameters: Iterable[tuple[str, str]]) -> TableView:
             view = replace(view, is_descending=value == "1")
         elif name == "pictures":
             view = replace(view, with_pictures=value == "1")
-        elif name == "page" and value.isdigit():
-            view = replace(view, page=max(1, min(int(value), 10**7)))
+        elif name == "page" and value.isdecimal():
+            view = replace(view, page=max(1, min(int(value[:9]), 10**7)))
     return replace(view, filters=tuple(filters))
 
 

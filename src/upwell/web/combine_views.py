@@ -107,7 +107,7 @@ async def search(request: Request) -> Response:
     """Show a full-text search over all harvested records."""
     query = request.query_params.get("q", "").strip()
     page_number = request.query_params.get("page", "1")
-    page = max(1, min(int(page_number), 10_000)) if page_number.isdigit() else 1
+    page = max(1, min(int(page_number[:9]), 10_000)) if page_number.isdecimal() else 1
     values: dict[str, Any] = {
         "query": query,
         "hits": [],

@@ -28,7 +28,7 @@ def _requests(request: Request, harvest: Harvest) -> Response:
     kind, number = request.query_params.get("kind", ""), request.query_params.get("page", "1")
     shown = [explained for explained in log.requests if kind in ("", explained.kind)]
     pages = max(1, -(-len(shown) // PAGE_REQUESTS))
-    page = min(int(number), pages) if number.isdecimal() and int(number[:9]) >= 1 else 1
+    page = min(int(number[:9]), pages) if number.isdecimal() and int(number[:9]) >= 1 else 1
     values: dict[str, Any] = {
         "h": harvest,
         "base": f"/harvests/{harvest.id}",

@@ -211,6 +211,7 @@ def archived_page(folder: Path, row: dict[str, Any], *, own: bool) -> tuple[str,
     return read_archived(folder / "archive", place) if place is not None else None
 
 
+MAX_NUMBER_DIGITS = 9  # safety limit: digits of a number in a form
 MAX_COLUMNS = 40  # columns shown of a table
 # Policy for archived pages: no scripts, no loading, no navigation.
 ARCHIVED_CSP = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
@@ -350,8 +351,8 @@ def _columns_page(request: Request, harvest: Harvest, kind: str, message: str, *
 def _save_columns(request: Request, harvest: Harvest) -> Response:
     form: dict[str, str] = request.scope["form"]
     kind = form.get("kind", "")
-    names = {int(name[5:]): text for name, text in form.items() if name.startswith("name-") and name[5:].isdigit()}
-    kept = {int(name[5:]) for name in form if name.startswith("keep-") and name[5:].isdigit()}
+    names = {int(name[5:]): text for name, text in form.items() if name.startswith("name-") and _is_number(name[5:])}
+    kept = {int(name[5:]) for name in form if name.startswith("keep-") and _is_number(name[5:])}
     try:
         if harvest.is_running:
             raise WrongUsage(T.busy)
@@ -386,7 +387,7 @@ def _correct(request: Request, harvest: Harvest) -> Response:
 
 def _correct_page(request: Request, harvest: Harvest, answer_number: str, message: str) -> Response:
     answers = [] if harvest.is_running else answers_of(harvest.folder)
-    number = min(int(answer_number), len(answers) - 1) if answer_number.isdigit() and answers else 0
+    number = min(int(answer_number), len(answers) - 1) if _is_number(answer_number) and answers else 0
     texts = answer_texts(harvest.folder, answers[number][0]) if answers else []
     values: dict[str, Any] = {
         "h": harvest, "base": f"/harvests/{harvest.id}", "texts": texts, "number": number, "answers": len(answers), "message": message,
@@ -399,15 +400,15 @@ def _save_correction(request: Request, harvest: Harvest) -> Response:
     """Learn from the user's example, then read the archived pages again."""
     form: dict[str, str] = request.scope["form"]
     answer = form.get("answer", "0")
-    marked = sorted(int(name[5:]) for name in form if name.startswith("text-") and name[5:].isdigit())
+    marked = sorted(int(name[5:]) for name in form if name.startswith("text-") and _is_number(name[5:]))
     try:
         if harvest.is_running:
             raise WrongUsage(T.busy)
         url, plan = harvest.plan()
         budget = harvest.progress().budget or int(harvest.summary.get("requests", 0)) or 50
-        if form.get("next", "").isdigit() and form.get("what") == "next":
+        if _is_number(form.get("next", "")) and _is_number(answer) and form.get("what") == "next":
             correct_next_page(harvest.folder, int(answer), int(form["next"]))
-        elif marked and answer.isdigit():
+        elif marked and _is_number(answer):
             correct_record(harvest.folder, int(answer), marked[0], marked[-1])
         else:
             raise WrongUsage(T.correct_nothing)
@@ -428,3 +429,8 @@ routes = [
     Route("/harvests/{id}/columns", with_harvest(_save_columns), methods=["POST"]),
     Route("/harvests/{id}/export/{format}", with_harvest(_export)),
 ]
+
+
+def _is_number(text: str) -> bool:
+    """Return True if a field of a form contains a number that `int` accepts; "²" is a digit, and a long number is refused."""
+    return text.isdecimal() and len(text) <= MAX_NUMBER_DIGITS

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from upwell.report.charts import percent
+from upwell.urls.hosts import is_valid
 from upwell.web.browse import RowFilter
 from upwell.web.texts import ENGLISH
 
@@ -60,7 +61,9 @@ def format_time(moment: str) -> str:
 
 
 def _is_link(value: object) -> bool:
-    return isinstance(value, str) and value.startswith(("http://", "https://")) and not any(map(str.isspace, value))
+    if not isinstance(value, str) or not value.startswith(("http://", "https://")):
+        return False
+    return not any(map(str.isspace, value)) and is_valid(value)
 
 
 def _short_link(value: str) -> str:

@@ -16,6 +16,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from upwell.errors import WrongUsage
+from upwell.urls.hosts import is_valid
 
 __all__ = ["CSP", "MAX_BODY_BYTES", "Guard", "check_exposure", "is_local_name"]
 
@@ -104,7 +105,7 @@ class Guard:
         if not self._is_our_name(headers.get("host", "")):
             return "Unknown host name for this server.\n"
         origin = headers.get("origin", "")
-        is_ours = not origin or urlsplit(origin).netloc == headers.get("host")
+        is_ours = not origin or (is_valid(origin) and urlsplit(origin).netloc == headers.get("host"))
         is_cross_site = headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
         if scope["method"] not in ("GET", "HEAD") and (not is_ours or is_cross_site):
             return "Requests from pages of other sites are refused.\n"
