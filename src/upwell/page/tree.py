@@ -57,6 +57,8 @@ def read(page: bytes | str, *, url: str = "", headers: Mapping[str, str] | None 
     if cut:
         problems = (*problems, f"{cut} tags with more than {MAX_ATTRIBUTES} attributes cut")
     columns = _columns_of(html)
+    if (parsed := columns.pop("parsed")) < len(html):
+        problems = (*problems, f"cut after {parsed:,} of {len(html):,} bytes: its tags would need too much memory")
     language = _language(columns, header.get("content-language", ""))
     return TagTree.from_columns(columns, url=url, charset=charset, language=language, problems=problems)
 
@@ -406,6 +408,7 @@ def _plain_columns(html: bytes) -> Columns:
     np.maximum(gap[1:], spaced >> 1, out=gap[1:])
     glue_words(gap[:-1], spaced, walk.chunks, walk.chunk_row, walk.rows_before, walk.parent, walk.signatures)
     return {
+        "parsed": len(html),
         "title": walk.title,
         "data": walk.data,
         "signatures": signatures,
@@ -421,9 +424,20 @@ def _plain_columns(html: bytes) -> Columns:
     }
 
 
+# Memory. The parser needs 2 to 12 times the size of ordinary pages, up to 100 times the size of pages of dense tags, and more than that
+# where formatting elements are opened again in every block.
+MAX_PARSER_RATIO = 16  # memory of the parser, divided by the size of the page, from which on the rest of a page is left out
+FREE_PARSER_BYTES = 8_000_000  # memory of the parser that any page may use
+
+
+def _parser_limit(html: bytes) -> int:
+    """Return the memory from which on the parser reads no further."""
+    return max(FREE_PARSER_BYTES, MAX_PARSER_RATIO * len(html))
+
+
 def _compiled_columns(html: bytes) -> Columns:
     """Return the columns of a page from the native walk, which reads the parser's nodes in place."""
-    if compiled is None or (walked := compiled.walk(html)) is None:
+    if compiled is None or (walked := compiled.walk(html, _parser_limit(html))) is None:
         return _plain_columns(html)
     known, chunks, attributes = walked["signatures"], walked["chunks"], walked["attributes"]
     for entry, number, above, *parts in walked["new"]:
@@ -447,6 +461,7 @@ def _compiled_columns(html: bytes) -> Columns:
             chunk_row, rows_before, spaced = chunk_row[numbers], rows_before[numbers], spaced[numbers]
     compiled.finish_gaps(gap, spaced, chunks, chunk_row, rows_before, parent, signature, walked["marks"])
     return {
+        "parsed": walked["parsed"],
         "title": walked["title"],
         "data": walked["data"],
         "signatures": signatures,
