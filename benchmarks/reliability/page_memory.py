@@ -16,6 +16,7 @@ import argparse
 import gc
 import json
 import math
+import os
 import random
 import subprocess
 import sys
@@ -175,6 +176,14 @@ def reset_peak() -> None:
     Path("/proc/self/clear_refs").write_text("5")
 
 
+def write_page(kind: str, size: int, seed: int, path: Path) -> None:
+    """Write a page to a file, in a child process: the memory for making it would be used again for reading it."""
+    if not (child := os.fork()):
+        path.write_bytes(KINDS[kind](size, seed))
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
 def steps_of(tree: object, body: bytes, small: list[object]) -> Iterator[tuple[str, Callable[[], object]]]:
     """Yield everything that a harvest and `upwell blocks` do with one answer; `small` are small pages of the kind, to learn a model from."""
     from upwell.answers.answer import Answer
@@ -211,6 +220,7 @@ def steps_of(tree: object, body: bytes, small: list[object]) -> Iterator[tuple[s
 
     response = Response(request=Request(url=URL), url=URL, status=200, headers={}, body=b"")
     steps: dict[str, Callable[..., object]] = {
+        "blocks": find_blocks,
         "refusal": lambda t: refusal_reason(response, t),
         "language": language_of,
         "terms": terms_of,
@@ -231,7 +241,6 @@ def steps_of(tree: object, body: bytes, small: list[object]) -> Iterator[tuple[s
         "related": lambda t: related_queries(t, learn_roles([t], ["alpha"], query_field="q"), "alpha"),
         "kind": lambda t: judge_answer(empty, t, "alpha", records=0),
         "cuts": lambda t: len(candidate_cuts(split_leaves(t))),
-        "blocks": find_blocks,
     }
     for name, step in steps.items():
         yield name, lambda step=step: step(tree)  # type: ignore[misc]
@@ -243,15 +252,11 @@ def measure(kind: str, size: int, with_steps: bool) -> dict[str, object]:
 
     headers = headers_of(kind)
     small = [read_page(KINDS[kind](5000, seed), URL, headers) for seed in (1, 2)]
-    warm = read_page(KINDS["repeated records"](20_000, 1), URL)
+    warm = read_page(KINDS["repeated records"](5000, 1), URL)
     for _, step in steps_of(warm, b"", [warm, warm]):
         step()
-    made = list(steps_of(small[0], b"", small))
-    for _, step in made:
-        step()
-    with tempfile.NamedTemporaryFile() as file:  # made in another process: its memory would be used again here
-        command = [sys.executable, "-m", "benchmarks.reliability.page_memory", kind, "--make", file.name, "--size", str(size)]
-        subprocess.run(command, check=True)
+    with tempfile.NamedTemporaryFile() as file:
+        write_page(kind, size, 3, Path(file.name))
         reset_peak()
         base, began = peak_and_now()[1], time.process_time()
         body = Path(file.name).read_bytes()
@@ -321,8 +326,7 @@ def measure_learning(kind: str, size: int) -> dict[str, object]:
             while True:
                 requests += 1
                 name = Path(folder) / "page"
-                command = [sys.executable, "-m", "benchmarks.reliability.page_memory", kind, "--make", str(name), "--size", str(size)]
-                subprocess.run([*command, "--seed", str(requests)], check=True)
+                write_page(kind, size, requests, name)
                 request = wanted if isinstance(wanted, Request) else Request(url=wanted.url)
                 response = Response(request=request, url=request.url, status=200, headers=headers, body=name.read_bytes())
                 held = max(held, sum(isinstance(value, TagTree) for value in gc.get_objects()))
@@ -410,13 +414,8 @@ def main() -> int:
     parser.add_argument("--sizes", type=int, nargs=2, default=SIZES)
     parser.add_argument("--size", type=int, default=SIZES[-1], help="of one page, with --learn")
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--make", help=argparse.SUPPRESS)
-    parser.add_argument("--seed", type=int, default=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     kinds = arguments.kinds or list(KINDS)
-    if arguments.make:
-        Path(arguments.make).write_bytes(KINDS[kinds[0]](arguments.size, arguments.seed))
-        return 0
     if arguments.measure:
         cost = measure_learning(kinds[0], arguments.size) if arguments.learn else measure(kinds[0], arguments.size, arguments.steps)
         print(json.dumps(cost))

@@ -670,7 +670,7 @@ static void *take_document(void) {
     return document;
 }
 
-enum { MAX_KEPT_BYTES = 1 << 23 };   /* a document that needed more memory is destroyed, because its buffers stay large */
+enum { MAX_KEPT_BYTES = 1 << 22 };   /* a document that needed more memory is destroyed, because its buffers stay large */
 
 /* Return 1 if `Document.quirks` is at the right offset: a page without a document type sets it. */
 static int has_quirks_field(void) {
