@@ -108,6 +108,8 @@ typedef struct {
     Slots slots;
 } SignatureTable;
 
+enum { MAX_SIGNATURES = 6000 };   /* of a page, as in tree.py */
+static const char other_tag[] = "unknown";   /* OTHER_TAG of tree.py */
 enum { MAX_ENTRIES = 50000 };   /* MAX_CACHED_SIGNATURES of tree.py; a larger table is replaced before the next walk */
 static SignatureTable *current_table;
 
@@ -343,7 +345,7 @@ static int add_signature(Walk *w, int32_t entry, int32_t above_row, Node *node) 
     const Entry *at = &w->table->entries[entry];
     if (at->signature) return PyList_Append(w->signatures, at->signature);
     int gaps, failed = -1;
-    PyObject *tag = tag_name(node), *raw = at->cls.data ? decoded(&at->cls) : PyUnicode_New(0, 0);
+    PyObject *tag = at->tag.data ? decoded(&at->tag) : tag_name(node), *raw = at->cls.data ? decoded(&at->cls) : PyUnicode_New(0, 0);
     PyObject *cls = raw ? words_of(w, raw, &gaps) : NULL, *prop = at->prop.data ? decoded(&at->prop) : Py_NewRef(Py_None), *parts = NULL;
     if (tag && cls && prop)
         parts = Py_BuildValue("iniOOiOO", (int)entry, PyList_GET_SIZE(w->signatures), above_row < 0 ? -1 : (int)w->signature.at[above_row], tag, cls,
@@ -442,7 +444,14 @@ static int32_t enter(Walk *w, Node *node, int32_t above, int32_t beside) {
         entry.tag_number = 0;
         entry.tag.data = (unsigned char *)lexbor.element_name(node, &entry.tag.length);
     }
-    int32_t number = number_entry(w, &entry, node), signature = number < 0 ? -1 : number_signature(w, number, above, node);
+    int32_t number, signature;
+    if (w->entry.length >= MAX_SIGNATURES) {   /* a page with more distinct paths than authored pages have: classes no longer count */
+        entry.cls = entry.prop = (Str){NULL, 0};
+        entry.column = 0;
+        if (!entry.tag_number) entry.tag = (Str){(unsigned char *)other_tag, sizeof other_tag - 1};
+    }
+    number = number_entry(w, &entry, node);
+    signature = number < 0 ? -1 : number_signature(w, number, above, node);
     if (signature < 0) return -1;
     int edge = w->table->entries[number].edge;
     if (w->table->entries[number].shapes && beside != above && is_empty_text(node->prev)) edge = SPACED;

@@ -67,6 +67,7 @@ def _inflate(data: bytes, window: int) -> bytes:
 # Values of a response: JSON, CSV, XML, and the literals of scripts.
 
 MIN_CHARS = 200  # shortest literal that is parsed; a shorter one contains no list of records
+MAX_ELEMENT_NAMES = 50  # safety limit: names of XML elements that are tried as rows, the most frequent first
 MIN_ELEMENTS = 3  # rows of a CSV table, and equal elements of an XML document, that make a list
 MAX_NAMES_CHARS = 5000  # longest first line of a CSV table
 COLUMN_NAME = re.compile(r"[\w .:#/%()-]{1,80}")  # in the first line of a CSV table
@@ -206,20 +207,29 @@ def _parse_xml(text: str) -> Iterator[object]:
     bare = CDATA.sub(set_aside, text)
     names = Counter(re.findall(r"<([A-Za-z][\w:.-]*)[\s>]", bare))
     lists: list[list[dict[str, str]]] = []
-    for name, count in names.items():
-        if count >= MIN_ELEMENTS:
-            blocks = re.findall(rf"<{re.escape(name)}(?:\s[^>]*)?>(.*?)</{re.escape(name)}\s*>", bare, re.S)
-            rows = [_parse_element(block, parts) for block in blocks]
+    frequent = {name for name, count in names.most_common(MAX_ELEMENT_NAMES) if count >= MIN_ELEMENTS}
+    for name in names:
+        if name in frequent:
+            rows = [_parse_element(block, parts) for block in _blocks(bare, re.escape(name))]
             lists.append([row for row in rows if len(row) > 1])
     if any(lists):
         yield max(lists, key=len)
 
 
+def _blocks(text: str, name: str) -> Iterator[str]:
+    """Yield the content of each element with a name, up to its first end tag; stop at an element that is never closed."""
+    begin, end = re.compile(rf"<{name}(?:\s[^<>]*)?>"), re.compile(rf"</{name}\s*>")
+    opened = begin.search(text)
+    while opened and (closed := end.search(text, opened.end())):
+        yield text[opened.end() : closed.start()]
+        opened = begin.search(text, closed.end())
+
+
 def _parse_element(block: str, parts: list[str]) -> dict[str, str]:
     fields: dict[str, str] = {}
-    for name, target in re.findall(r"""<([\w:.-]+)\s[^>]*?\bhref=["']([^"']*)["'][^>]*>""", block):
+    for name, target in re.findall(r"""<([\w:.-]+)\s[^<>]*?\bhref=["']([^"']*)["'][^<>]*>""", block):
         fields.setdefault(name, html.unescape(target))
-    for name, text in re.findall(r"<([\w:.-]+)(?:\s[^>]*)?>([^<]*)</\1\s*>", block):
+    for name, text in re.findall(r"<([\w:.-]+)(?:\s[^<>]*)?>([^<]*)</\1\s*>", block):
         plain = html.unescape(text.strip()) if "\ue000" not in text else text.strip()
         value = re.sub("\ue000(\\d+)\ue001", lambda match: parts[int(match[1])], plain)
         if value:

@@ -235,6 +235,10 @@ Rare = tuple[
 ]  # properties that few rows have: column of a cell, `itemprop`, hidden by an attribute
 # Tag numbers of the parser: text, first element, first unknown element (these are numbered anew on each page).
 TEXT, ELEMENTS, UNKNOWN = 2, 6, 256
+# Distinct paths of a page from which on classes, columns and `itemprop` no longer distinguish paths, and elements unknown to the parser are
+# all OTHER_TAG. A path needs a kilobyte. Real pages have up to 5,200.
+MAX_SIGNATURES = 6000
+OTHER_TAG = "unknown"
 MAX_CACHED_SIGNATURES = 50_000  # signatures that are cached across pages
 Key = tuple[
     PathSignature | None, int, str | None, Rare | None
@@ -281,6 +285,7 @@ class _Walk:
         chunk_row, rows_before, spaced = self.chunk_row, self.rows_before, self.spaced
         special = SPECIAL
         row_of: dict[int, int] = {}
+        distinct: set[PathSignature] = set()
         row, above, parent_signature = 0, -1, None
         text_row = -1  # parent of the previous node if that was text: then no white-space node precedes this one
         for node in root.traverse(include_text=True, skip_empty=True):
@@ -315,10 +320,15 @@ class _Walk:
                     rare = self._rare(above, number, own)
             elif number in special:
                 rare = self._rare(above, number, own)
+            tag = node.tag or ""
+            if len(distinct) >= MAX_SIGNATURES:
+                cls, rare = None, (0, None, True) if rare and rare[2] else None
+                tag = OTHER_TAG if number >= UNKNOWN else tag
             key = parent_signature, number, cls, rare
-            signature = known.get(key)
+            signature = known.get(key) if number < UNKNOWN else None
             if signature is None:
-                signature = _new_signature(known, key, node.tag or "")
+                signature = _new_signature(known, key, tag)
+            distinct.add(signature)
             if signature.shapes:
                 before, last = node.prev if text_row != above else None, node.last_child
                 if before is not None and before.is_empty_text_node:
