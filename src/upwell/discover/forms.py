@@ -47,6 +47,7 @@ ORDER_WORDS = late_pattern(
 )
 REGISTRATION_SCORE, LOGIN_SCORE = 0.9, 0.95  # scores of forms with a password field
 MIN_SEARCH_SCORE = 0.5  # score from which a form is a search form
+MAX_EXPONENT = 700.0  # largest that `math.exp` accepts: a form may have thousands of text fields
 MIN_POST_SCORE = 0.8  # score from which a search form is submitted by POST, which may change something
 UNSURE_POST_SCORE = 0.79  # highest score of a POST form without a search word in its identifiers or button
 MAX_FORM_TEXT_CHARS = 300  # length of a form's text up to which acting words in it count
@@ -180,7 +181,7 @@ def _search_score(
         + (0.5 if "select" in types and not text_fields else 0.0)
         - 1.5
     )
-    return 1 / (1 + math.exp(-evidence))
+    return 1 / (1 + math.exp(min(-evidence, MAX_EXPONENT)))
 
 
 def _button_words(fields: tuple[Field, ...]) -> str:

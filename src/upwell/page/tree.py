@@ -36,8 +36,12 @@ __all__ = [
 ]
 
 
-def read(page: bytes | str, *, url: str = "", headers: Mapping[str, str] | None = None) -> TagTree:
+def read(
+    page: bytes | str, *, url: str = "", headers: Mapping[str, str] | None = None, is_converted: bool = False
+) -> TagTree:
     """Parse a page into columns. Never fails: problems with the bytes are listed in `TagTree.problems`.
+
+    `is_converted` states that the page was made from another format (`page.formats`): its tags are then dense, but not hostile.
 
     >>> page = read(b"<title>T</title><ul><li>one<li><b>t</b>wo</ul>")
     >>> page.text(), page.path(5), page.row_at("/html/body/ul/li[2]")
@@ -56,7 +60,7 @@ def read(page: bytes | str, *, url: str = "", headers: Mapping[str, str] | None 
     html, cut = limit_attributes(html)
     if cut:
         problems = (*problems, f"{cut} tags with more than {MAX_ATTRIBUTES} attributes cut")
-    columns = _columns_of(html)
+    columns = _columns_of(html, MAX_PARSER_BYTES if is_converted else _parser_limit(html))
     if (parsed := columns.pop("parsed")) < len(html):
         problems = (*problems, f"cut after {parsed:,} of {len(html):,} bytes: its tags would need too much memory")
     language = _language(columns, header.get("content-language", ""))
@@ -388,8 +392,8 @@ def _new_signature(cache: dict[object, PathSignature], key: Key, tag: str) -> Pa
 Columns = dict[str, Any]
 
 
-def _plain_columns(html: bytes) -> Columns:
-    """Return the columns of a page from a walk in Python; also the reference for the native walk."""
+def _plain_columns(html: bytes, limit: int = 0) -> Columns:
+    """Return the columns of a page from a walk in Python, without a limit of memory; also the reference for the native walk."""
     walk = _Walk(html)
     end = _ends(walk.parent)
     signatures = tuple(dict.fromkeys(walk.signatures))
@@ -438,16 +442,17 @@ def _plain_columns(html: bytes) -> Columns:
 # where formatting elements are opened again in every block.
 MAX_PARSER_RATIO = 16  # memory of the parser, divided by the size of the page, from which on the rest of a page is left out
 FREE_PARSER_BYTES = 8_000_000  # memory of the parser that any page may use
+MAX_PARSER_BYTES = 100_000_000  # memory of the parser that no page may exceed: ordinary pages of 14 MB
 
 
 def _parser_limit(html: bytes) -> int:
     """Return the memory from which on the parser reads no further."""
-    return max(FREE_PARSER_BYTES, MAX_PARSER_RATIO * len(html))
+    return min(max(FREE_PARSER_BYTES, MAX_PARSER_RATIO * len(html)), MAX_PARSER_BYTES)
 
 
-def _compiled_columns(html: bytes) -> Columns:
+def _compiled_columns(html: bytes, limit: int = 0) -> Columns:
     """Return the columns of a page from the native walk, which reads the parser's nodes in place."""
-    if compiled is None or (walked := compiled.walk(html, _parser_limit(html))) is None:
+    if compiled is None or (walked := compiled.walk(html, limit)) is None:
         return _plain_columns(html)
     known, chunks, attributes = walked["signatures"], walked["chunks"], walked["attributes"]
     for entry, number, above, *parts in walked["new"]:
