@@ -18,6 +18,7 @@ import json
 import math
 import os
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -29,7 +30,8 @@ MAX_RATIO = 30  # bar: peak memory divided by the size of the page
 MAX_LEARNING_MB = 1000  # bar: peak memory while a source is learned
 MAX_POWER = 1.25  # bar: exponent of the growth of CPU time
 SIZES = (500_000, 2_000_000)
-MAX_SECONDS = 120  # of one measurement
+MAX_ADDRESS_SPACE = 6_000_000_000  # of a measured process, so that it cannot fill the memory of the machine
+MAX_SECONDS = 300  # of one measurement
 MIN_CPU_SECONDS = 0.3  # shorter times are too noisy for an exponent
 URL = "http://site.example/search?q=alpha&page=1"
 
@@ -417,6 +419,7 @@ def main() -> int:
     arguments = parser.parse_args()
     kinds = arguments.kinds or list(KINDS)
     if arguments.measure:
+        resource.setrlimit(resource.RLIMIT_AS, (MAX_ADDRESS_SPACE, MAX_ADDRESS_SPACE))
         cost = measure_learning(kinds[0], arguments.size) if arguments.learn else measure(kinds[0], arguments.size, arguments.steps)
         print(json.dumps(cost))
         return 0
