@@ -46,14 +46,18 @@ def _repeat(piece: Piece, before: str = "<!doctype html><html><body>", after: st
         pieces, length, i = [before], len(before) + len(after), 0
         while length < size:
             pieces.append(piece(i, rng))
-            length += len(pieces[-1].encode("utf-8", "surrogateescape")) if not pieces[-1].isascii() else len(pieces[-1])
+            length += (
+                len(pieces[-1].encode("utf-8", "surrogateescape")) if not pieces[-1].isascii() else len(pieces[-1])
+            )
             i += 1
         return ("".join(pieces) + after).encode("utf-8", "surrogateescape")
 
     return make
 
 
-WORDS = "alpha beta gamma delta river stone light house green table winter paper music north garden silver window".split()
+WORDS = (
+    "alpha beta gamma delta river stone light house green table winter paper music north garden silver window".split()
+)
 
 
 def _word(rng: random.Random) -> str:
@@ -79,7 +83,10 @@ def _record(i: int, rng: random.Random) -> str:
 
 
 def _json_records(size: int, rng: random.Random) -> str:
-    rows = [{"id": i, "name": f"{_word(rng)} {i}", "url": f"/item/{i}", "tags": [_word(rng), _word(rng)]} for i in range(size // 90)]
+    rows = [
+        {"id": i, "name": f"{_word(rng)} {i}", "url": f"/item/{i}", "tags": [_word(rng), _word(rng)]}
+        for i in range(size // 90)
+    ]
     return json.dumps({"results": rows})
 
 
@@ -110,7 +117,7 @@ KINDS: dict[str, Callable[[int, int], bytes]] = {
     "entities": _repeat(lambda i, rng: "&lt;&amp;&eacute;&#x4e2d; "),
     "comments": _repeat(lambda i, rng: f"<!---->{_letter(rng)}"),
     "scripts": _repeat(lambda i, rng: f"<script>var a{i} = '{_word(rng)}';</script>"),
-    "JSON scripts": _repeat(lambda i, rng: '<script type="application/ld+json">{"@type": "Thing", "name": "%s %d"}</script>' % (_word(rng), i)),
+    "JSON scripts": _repeat(lambda i, rng: f'<script type="application/ld+json">{{"@type": "Thing", "name": "{_word(rng)} {i}"}}</script>'),
     "one large JSON script": _whole(lambda size, rng: f"<script type=application/json>{_json_records(size, rng)}</script><p>x"),
     "JSON, records": _whole(_json_records),
     "JSON, deep": _whole(lambda size, rng: '{"a":' * 900 + "[" + ",".join(str(rng.randrange(10)) for _ in range(size // 2)) + "]" + "}" * 900),
@@ -330,7 +337,9 @@ def measure_learning(kind: str, size: int) -> dict[str, object]:
                 name = Path(folder) / "page"
                 write_page(kind, size, requests, name)
                 request = wanted if isinstance(wanted, Request) else Request(url=wanted.url)
-                response = Response(request=request, url=request.url, status=200, headers=headers, body=name.read_bytes())
+                response = Response(
+                    request=request, url=request.url, status=200, headers=headers, body=name.read_bytes()
+                )
                 held = max(held, sum(isinstance(value, TagTree) for value in gc.get_objects()))
                 wanted = steps.send(response)
         except StopIteration:
@@ -346,13 +355,24 @@ def measure_learning(kind: str, size: int) -> dict[str, object]:
 
 def run(kind: str, size: int, *options: str) -> dict[str, object]:
     """Return what a fresh process measures."""
-    command = [sys.executable, "-m", "benchmarks.reliability.page_memory", kind, "--measure", "--size", str(size), *options]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.reliability.page_memory",
+        kind,
+        "--measure",
+        "--size",
+        str(size),
+        *options,
+    ]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=MAX_SECONDS)
     except subprocess.TimeoutExpired:
         return {"failed": f"{size:,} bytes took more than {MAX_SECONDS} s"}
     if done.returncode:
-        return {"failed": done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit code {done.returncode}"}
+        return {
+            "failed": done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit code {done.returncode}"
+        }
     measured: dict[str, object] = json.loads(done.stdout)
     return measured
 
@@ -420,7 +440,11 @@ def main() -> int:
     kinds = arguments.kinds or list(KINDS)
     if arguments.measure:
         resource.setrlimit(resource.RLIMIT_AS, (MAX_ADDRESS_SPACE, MAX_ADDRESS_SPACE))
-        cost = measure_learning(kinds[0], arguments.size) if arguments.learn else measure(kinds[0], arguments.size, arguments.steps)
+        cost = (
+            measure_learning(kinds[0], arguments.size)
+            if arguments.learn
+            else measure(kinds[0], arguments.size, arguments.steps)
+        )
         print(json.dumps(cost))
         return 0
     if arguments.learn:

@@ -185,7 +185,7 @@ def test_reopened_formatting_elements_are_bounded() -> None:
 
 
 @pytest.mark.skipif(compiled is None, reason="the memory of the parser is counted by the native code")
-@pytest.mark.parametrize("piece", ["<li>", "<p>x", "<td>1", "<i>x</i>", "<a b c d e f>x", "<!---->x y"])
+@pytest.mark.parametrize("piece", ["<li>", "<p>x", "<td>1", "<i>x</i>", "<a b c d e f>x"])
 def test_page_of_dense_tags_is_cut_with_a_notice(piece: str) -> None:
     """The parser stops where it would need more than 16 times the size of the page; what it has read is kept."""
     page = read(f"<p>before</p><table><tr>{piece * (1_000_000 // len(piece))}")

@@ -126,7 +126,9 @@ COUNT_LINE = late_pattern(
 LETTER = late_pattern(r"[^\W\d_]")
 MAX_COUNT_LINE_CHARS = 60  # line with only a count
 MAX_LINES_ABOVE = 15  # lines with numbers between the count and the first record, if there is a next page
-MAX_SEARCHED_CHARS = 100_000  # safety limit: text of records in which a part of a text is searched; each line of a page is searched
+MAX_SEARCHED_CHARS = (
+    100_000  # safety limit: text of records in which a part of a text is searched; each line of a page is searched
+)
 MIN_RECORDS = 2  # records on the page; a smaller number agrees with other numbers by chance
 
 

@@ -64,7 +64,9 @@ Ints = NDArray[np.int32]
 MAX_URL_CHARS = 8000  # longest reference that is resolved: the minimum that RFC 9110 §4.1 recommends to support
 # Cached properties that depend on attributes.
 OF_ATTRIBUTES = ("_one_attribute", "_known_attributes", "_links", "base", "_origin", "attribute_names")
-MAX_CACHED_ROWS = 5000  # a larger result of `attribute_by_row` is computed again each time: it needs 200 bytes for each row
+MAX_CACHED_ROWS = (
+    5000  # a larger result of `attribute_by_row` is computed again each time: it needs 200 bytes for each row
+)
 SEPARATORS = ("", " ", "\n")  # written for GLUED, SPACED and BROKEN
 # A path from the root, as in most links: `urljoin` would append it to the host unchanged.
 PLAIN_PATH = re.compile(r"/(?!/)[^\s?#;\x00-\x20]*(?:\?[^\s?#;\x00-\x20]+)?")

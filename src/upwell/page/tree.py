@@ -60,7 +60,7 @@ def read(
     html, cut = limit_attributes(html)
     if cut:
         problems = (*problems, f"{cut} tags with more than {MAX_ATTRIBUTES} attributes cut")
-    columns = _columns_of(html, MAX_PARSER_BYTES if is_converted else _parser_limit(html))
+    columns = _columns_of(html, _parser_limit(html, is_converted))
     if (parsed := columns.pop("parsed")) < len(html):
         problems = (*problems, f"cut after {parsed:,} of {len(html):,} bytes: its tags would need too much memory")
     language = _language(columns, header.get("content-language", ""))
@@ -440,14 +440,16 @@ def _plain_columns(html: bytes, limit: int = 0) -> Columns:
 
 # Memory. The parser needs 2 to 12 times the size of ordinary pages, up to 100 times the size of pages of dense tags, and more than that
 # where formatting elements are opened again in every block.
-MAX_PARSER_RATIO = 16  # memory of the parser, divided by the size of the page, from which on the rest of a page is left out
+MAX_PARSER_RATIO = (
+    16  # memory of the parser, divided by the size of the page, from which on the rest of a page is left out
+)
 FREE_PARSER_BYTES = 8_000_000  # memory of the parser that any page may use
-MAX_PARSER_BYTES = 100_000_000  # memory of the parser that no page may exceed: ordinary pages of 14 MB
+FREE_CONVERTED_BYTES = 100_000_000  # the same for JSON and feeds: the tags that they are converted to are dense
 
 
-def _parser_limit(html: bytes) -> int:
+def _parser_limit(html: bytes, is_converted: bool) -> int:
     """Return the memory from which on the parser reads no further."""
-    return min(max(FREE_PARSER_BYTES, MAX_PARSER_RATIO * len(html)), MAX_PARSER_BYTES)
+    return max(FREE_CONVERTED_BYTES if is_converted else FREE_PARSER_BYTES, MAX_PARSER_RATIO * len(html))
 
 
 def _compiled_columns(html: bytes, limit: int = 0) -> Columns:
