@@ -56,7 +56,19 @@ def _repeat(piece: Piece, before: str = "<!doctype html><html><body>", after: st
 
 
 WORDS = (
-    "alpha beta gamma delta river stone light house green table winter paper music north garden silver window".split()
+    "alpha",
+    "beta",
+    "gamma",
+    "delta",
+    "river",
+    "stone",
+    "light",
+    "house",
+    "green",
+    "table",
+    "winter",
+    "paper",
+    "music",
 )
 
 
