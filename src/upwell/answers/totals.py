@@ -126,6 +126,9 @@ COUNT_LINE = late_pattern(
 LETTER = late_pattern(r"[^\W\d_]")
 MAX_COUNT_LINE_CHARS = 60  # line with only a count
 MAX_LINES_ABOVE = 15  # lines with numbers between the count and the first record, if there is a next page
+MAX_SEARCHED_CHARS = (
+    100_000  # safety limit: text of records in which a part of a text is searched; each line of a page is searched
+)
 MIN_RECORDS = 2  # records on the page; a smaller number agrees with other numbers by chance
 
 
@@ -134,14 +137,15 @@ class _RecordTexts:
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.texts, self._joined = texts, "\n".join(texts)
+        self._searched = self._joined[:MAX_SEARCHED_CHARS]
 
     @cached_property
     def _words(self) -> frozenset[str]:
-        return frozenset(self._joined.split())
+        return frozenset((*self._joined.split(), *self.texts))
 
     def contain(self, line: str) -> bool:
-        """Return True if one of the texts contains a line; fast if the line is a single word, as most numbers of records are."""
-        return line in self._words or line in self._joined
+        """Return True if one of the texts contains a line; fast if the line is a whole text or a single word, as most numbers of records are."""
+        return line in self._words or line in self._searched
 
 
 def _unlabelled_total(tree: TagTree, lines: Sequence[str], record_texts: _RecordTexts) -> int | None:

@@ -47,6 +47,7 @@ ORDER_WORDS = late_pattern(
 )
 REGISTRATION_SCORE, LOGIN_SCORE = 0.9, 0.95  # scores of forms with a password field
 MIN_SEARCH_SCORE = 0.5  # score from which a form is a search form
+MAX_FORMS = 1000  # safety limit: forms of a page; a list of products may have one for each
 MIN_POST_SCORE = 0.8  # score from which a search form is submitted by POST, which may change something
 UNSURE_POST_SCORE = 0.79  # highest score of a POST form without a search word in its identifiers or button
 MAX_EXPONENT = 100.0  # safety limit: negative sum of the evidence from which the score of a form no longer changes
@@ -54,8 +55,8 @@ MAX_FORM_TEXT_CHARS = 300  # length of a form's text up to which acting words in
 
 
 def find(tree: TagTree) -> tuple[Form, ...]:
-    """Return the forms of a page in document order, classified."""
-    return tuple(_classify(tree, index, int(row)) for index, row in enumerate(tree.rows("form")))
+    """Return the forms of a page in document order, classified; those after the first MAX_FORMS are left out."""
+    return tuple(_classify(tree, index, int(row)) for index, row in enumerate(tree.rows("form")[:MAX_FORMS]))
 
 
 def _classify(tree: TagTree, index: int, row: int) -> Form:

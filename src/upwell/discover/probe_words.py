@@ -48,6 +48,7 @@ COMMON_STEP = 8  # every eighth common word is used, so that the words differ
 MIN_COMMON_LETTERS = 5  # length of a common word
 MIN_OWN_LETTERS = 4  # length of a word of the page
 GAPS = ("", " ", "\n")  # separators between chunks, as `page.tree` numbers them
+MAX_TEXT_CHARS = 100_000  # safety limit: text of a page from which words are chosen
 
 
 def nonsense(rng: np.random.Generator, count: int, language: str = "en") -> tuple[str, ...]:
@@ -101,7 +102,7 @@ def words_of_page(tree: TagTree) -> tuple[str, ...]:
     words = [
         word for i in np.argsort(counts, kind="stable") if _is_long(word := content.words[i]) and not word.isdigit()
     ]
-    runs = [run for run in query_words(tree.text()) if is_unspaced(run) and len(run) > MIN_CHARACTERS]
+    runs = [run for run in query_words(tree.text()[:MAX_TEXT_CHARS]) if is_unspaced(run) and len(run) > MIN_CHARACTERS]
     return _alternate(list(dict.fromkeys(runs)), words) if runs else tuple(words)
 
 
@@ -138,7 +139,7 @@ def _content_words(page: TagTree, language: str) -> tuple[str, ...]:
         depth_change[page.text_at[row]] += 1
         depth_change[page.text_end[row]] -= 1
     inside = [i for i, depth in enumerate(np.cumsum(depth_change[:-1]).tolist()) if not depth]
-    text = "".join(GAPS[page.chunk_gap[i]] + page.chunks[i] for i in inside)
+    text = "".join(GAPS[page.chunk_gap[i]] + page.chunks[i] for i in inside)[:MAX_TEXT_CHARS]
     counts = Counter(
         word for part in text.split() for word in query_words(part) if _is_trial_word(word, MIN_OWN_LETTERS)
     )

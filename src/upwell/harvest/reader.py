@@ -139,6 +139,8 @@ MIN_FULL_ANSWERS = 3  # answers with records needed among them
 MAX_PROBE_ROUNDS = 5  # rounds of `Plan.probes` queries before the source counts as unreadable
 MAX_SIZE_TRIALS = 2  # settings for larger pages that are tried
 MAX_FIELDS_KEPT = 2000  # records whose fields are kept for naming the columns of lists
+# Bytes of answers from which on no further probes are sent: all answers are held while a source is learned. Ordinary answers have 2 MB in all.
+MAX_PROBED_BYTES = 40_000_000
 LIST_PAGES = 3  # pages that the model of a list is learned from
 RECENT_ANSWERS = 12  # answers that are read again when the source seems to have changed; not swept
 
@@ -225,6 +227,7 @@ class SourceReader:
         self._recent: deque[tuple[Response, str, Kind]] = deque(maxlen=RECENT_ANSWERS)
         self._drift = DriftWatch(model, window=RECENT_ANSWERS, min_answers=RECENT_ANSWERS)
         self._last_query_with_records = ""
+        self._probed_bytes = 0  # size of the answers that the source is learned from
         # queries answered completely before larger pages were found; they are not sent again
         self._whole_answers: dict[str, Request] = {}
 
@@ -398,8 +401,12 @@ class SourceReader:
         for query in queries:
             if self.spent().limit_reached:
                 break
+            if self._probed_bytes > MAX_PROBED_BYTES:
+                logger.info("learning from the answers so far: they have %d MB", self._probed_bytes // 1_000_000)
+                break
             answer = yield from self.get((yield from self.request_for(query)), why)
             if answer is not None:
+                self._probed_bytes += len(answer[0].body)
                 answers.append(Answer(page=answer[1], query=query, response=answer[0]))
         return answers
 

@@ -7,7 +7,7 @@
 /* native.h documents the arguments and results. */
 static PyMethodDef functions[] = {
     {"bind", native_bind, METH_VARARGS, "Look up the parser's functions in its loaded library."},
-    {"walk", native_walk, METH_O, "Parse a page and return its columns; None if the parser fails."},
+    {"walk", native_walk, METH_VARARGS, "Parse a page and return its columns; None if the parser fails."},
     {"store_signature", native_store_signature, METH_VARARGS, "Store the path signature of a table entry; return the one that is kept."},
     {"finish_gaps", native_finish_gaps, METH_VARARGS, "Turn the edges before chunks into separators, in place."},
     {"tokens", native_tokens, METH_O, "Return the tokens of a text; None if only Python splits it."},

@@ -39,8 +39,10 @@
        td, th, dialog int   the parser's numbers of these tags
        tag_display   dict[str, int]   for tags that are not displayed as blocks: edge | shown << 2 | shapes << 4 | marks << 5, as in `PathSignature`
 
-   walk(html) -> dict or None
+   walk(html, limit=0) -> dict or None
        Parse a page and return its columns; None if the parser fails. html: bytes, UTF-8.
+       limit         int                 bytes of memory from which on the parser reads no further; 0: no limit
+       parsed        int                 bytes of the page that were parsed
        title         str                 text of the first <title>
        data          dict[int, str]      texts of <script type=…json…>, by row
        sheets        dict[int, str]      texts of <style>, by row
@@ -319,7 +321,7 @@ PyObject *leaves_cuts(PyObject *leaves, PyObject *args);
 PyObject *leaves_records(PyObject *leaves, PyObject *args);
 PyObject *numbers_number_words(PyObject *table, PyObject *args);
 PyObject *native_bind(PyObject *module, PyObject *args);
-PyObject *native_walk(PyObject *module, PyObject *html);
+PyObject *native_walk(PyObject *module, PyObject *args);
 PyObject *native_store_signature(PyObject *module, PyObject *args);
 PyObject *native_finish_gaps(PyObject *module, PyObject *args);
 PyObject *native_tokens(PyObject *module, PyObject *text);

@@ -1,5 +1,12 @@
 #include "native.h"
 #include <dlfcn.h>
+#if defined(__APPLE__)
+#include <malloc/malloc.h>
+#define allocated_size(memory) malloc_size(memory)
+#elif defined(__linux__)
+#include <malloc.h>
+#define allocated_size(memory) malloc_usable_size(memory)
+#endif
 
 /* Lexbor's structures, as selectolax's lexbor.pxd declares them (docs/decisions/0115-copy-lexbor-structures-and-call-native-code-without-callbacks.md). */
 
@@ -34,6 +41,10 @@ static struct {
     void (*clean)(void *document);
     void (*set_options)(void *document, unsigned int options);
     unsigned int (*parse)(void *document, const unsigned char *html, size_t size);
+    unsigned int (*begin_parts)(void *document);
+    unsigned int (*parse_part)(void *document, const unsigned char *html, size_t size);
+    unsigned int (*end_parts)(void *document);
+    unsigned int (*set_memory)(void *(*)(size_t), void *(*)(void *, size_t), void *(*)(size_t, size_t), void (*)(void *));
     Node *(*root)(void *document);
     Attr *(*first_attribute)(void *element);
     const unsigned char *(*attribute_name)(Attr *attribute, size_t *length);
@@ -97,6 +108,8 @@ typedef struct {
     Slots slots;
 } SignatureTable;
 
+enum { MAX_SIGNATURES = 6000 };   /* of a page, as in tree.py */
+static const char other_tag[] = "unknown";   /* OTHER_TAG of tree.py */
 enum { MAX_ENTRIES = 50000 };   /* MAX_CACHED_SIGNATURES of tree.py; a larger table is replaced before the next walk */
 static SignatureTable *current_table;
 
@@ -332,7 +345,7 @@ static int add_signature(Walk *w, int32_t entry, int32_t above_row, Node *node) 
     const Entry *at = &w->table->entries[entry];
     if (at->signature) return PyList_Append(w->signatures, at->signature);
     int gaps, failed = -1;
-    PyObject *tag = tag_name(node), *raw = at->cls.data ? decoded(&at->cls) : PyUnicode_New(0, 0);
+    PyObject *tag = at->tag.data ? decoded(&at->tag) : tag_name(node), *raw = at->cls.data ? decoded(&at->cls) : PyUnicode_New(0, 0);
     PyObject *cls = raw ? words_of(w, raw, &gaps) : NULL, *prop = at->prop.data ? decoded(&at->prop) : Py_NewRef(Py_None), *parts = NULL;
     if (tag && cls && prop)
         parts = Py_BuildValue("iniOOiOO", (int)entry, PyList_GET_SIZE(w->signatures), above_row < 0 ? -1 : (int)w->signature.at[above_row], tag, cls,
@@ -431,7 +444,14 @@ static int32_t enter(Walk *w, Node *node, int32_t above, int32_t beside) {
         entry.tag_number = 0;
         entry.tag.data = (unsigned char *)lexbor.element_name(node, &entry.tag.length);
     }
-    int32_t number = number_entry(w, &entry, node), signature = number < 0 ? -1 : number_signature(w, number, above, node);
+    int32_t number, signature;
+    if (w->entry.length >= MAX_SIGNATURES) {   /* a page with more distinct paths than authored pages have: classes no longer count */
+        entry.cls = entry.prop = (Str){NULL, 0};
+        entry.column = 0;
+        if (!entry.tag_number) entry.tag = (Str){(unsigned char *)other_tag, sizeof other_tag - 1};
+    }
+    number = number_entry(w, &entry, node);
+    signature = number < 0 ? -1 : number_signature(w, number, above, node);
     if (signature < 0) return -1;
     int edge = w->table->entries[number].edge;
     if (w->table->entries[number].shapes && beside != above && is_empty_text(node->prev)) edge = SPACED;
@@ -606,12 +626,12 @@ static PyObject *marks_of(const Walk *w) {
     return marks;
 }
 
-static PyObject *result_of(Walk *w) {
+static PyObject *result_of(Walk *w, Py_ssize_t parsed) {
     if (push(&w->first, (int32_t)w->numbers.length) < 0) return NULL;
     PyObject *values = PyBytes_FromStringAndSize(w->values, (Py_ssize_t)w->value_length);
     PyObject *attributes = make_attributes(PyList_AsTuple(w->names), as_bytes(&w->first), as_bytes(&w->numbers), as_bytes(&w->ends), values);
     if (!attributes) return NULL;
-    return Py_BuildValue("{sOsOsOsOsOsLsNsNsNsNsNsNsNsNsNsNsNsN}", "title", w->title, "data", w->data, "sheets", w->sheets, "signatures",
+    return Py_BuildValue("{snsOsOsOsOsOsLsNsNsNsNsNsNsNsNsNsNsNsN}", "parsed", parsed, "title", w->title, "data", w->data, "sheets", w->sheets, "signatures",
                          w->signatures, "new", w->new_signatures, "table", w->table->number, "signature", as_bytes(&w->signature), "parent",
                          as_bytes(&w->parent), "end", as_bytes(&w->end), "text_at", as_bytes(&w->text_at), "text_end", as_bytes(&w->text_end),
                          "chunks", PyList_AsTuple(w->chunks), "chunk_row", as_bytes(&w->chunk_row), "edges",
@@ -621,7 +641,7 @@ static PyObject *result_of(Walk *w) {
 }
 
 /* Return the columns of a page. */
-static PyObject *walk(Node *root) {
+static PyObject *walk(Node *root, Py_ssize_t parsed) {
     static uint64_t walks;
     Walk w = {.walk = ++walks, .last_entry = -1};
     if (!(w.table = acquire_table())) return NULL;
@@ -633,7 +653,7 @@ static PyObject *walk(Node *root) {
     PyObject *result = NULL;
     int has_all = 1;
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) has_all &= *objects[i] != NULL;
-    if (has_all && walk_nodes(&w, root) == 0) result = result_of(&w);
+    if (has_all && walk_nodes(&w, root) == 0) result = result_of(&w, parsed);
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) Py_XDECREF(*objects[i]);
     Ints *columns[] = {&w.signature, &w.parent, &w.end, &w.text_at, &w.text_end, &w.cells, &w.chunk_row, &w.first, &w.numbers, &w.ends, &w.entry,
                        &w.rows_before};
@@ -659,7 +679,7 @@ static void *take_document(void) {
     return document;
 }
 
-enum { MAX_KEPT_BYTES = 1 << 20 };   /* a document that has read a larger page is destroyed, because its buffers stay large */
+enum { MAX_KEPT_BYTES = 1 << 22 };   /* a document that needed more memory is destroyed, because its buffers stay large */
 
 /* Return 1 if `Document.quirks` is at the right offset: a page without a document type sets it. */
 static int has_quirks_field(void) {
@@ -669,30 +689,99 @@ static int has_quirks_field(void) {
     return is_right;
 }
 
-static void give_back(void *document, Py_ssize_t size) {
-    if (spare_document || size > MAX_KEPT_BYTES) { lexbor.destroy(document); return; }   /* another thread may have given one back */
+/* Return the free memory of the C library to the system: after a large page it is in small pieces, which stay allocated otherwise. */
+static void trim_memory(void) {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
+static void give_back(void *document, long long needed) {
+    if (spare_document || needed > MAX_KEPT_BYTES) {   /* another thread may have given one back */
+        lexbor.destroy(document);
+        if (needed > MAX_KEPT_BYTES) trim_memory();
+        return;
+    }
     lexbor.clean(document);
     ((Document *)document)->quirks = 0;
     spare_document = document;
 }
 
-PyObject *native_walk(PyObject *module, PyObject *html) {
+/* Memory of the parser. It depends on the tags and not only on the size of the page: 80 times the size for <p><p>…, thousands of times for
+   formatting elements that are opened again in every block. The parser allocates through these functions, which count what the current
+   thread has allocated, so that a page can be cut where the limit is reached. Without `allocated_size` nothing is counted or cut. */
+
+static _Thread_local long long parser_bytes;
+
+#ifdef allocated_size
+static void *counted_malloc(size_t size) {
+    void *memory = malloc(size);
+    if (memory) parser_bytes += (long long)allocated_size(memory);
+    return memory;
+}
+
+static void *counted_calloc(size_t number, size_t size) {
+    void *memory = calloc(number, size);
+    if (memory) parser_bytes += (long long)allocated_size(memory);
+    return memory;
+}
+
+static void *counted_realloc(void *memory, size_t size) {
+    long long before = memory ? (long long)allocated_size(memory) : 0;
+    void *larger = realloc(memory, size);
+    if (larger) parser_bytes += (long long)allocated_size(larger) - before;
+    return larger;
+}
+
+static void counted_free(void *memory) {
+    if (memory) parser_bytes -= (long long)allocated_size(memory);
+    free(memory);
+}
+#endif
+
+enum { MIN_PART = 1 << 12, BYTES_PER_BYTE = 1 << 12 };   /* smallest part; memory that a byte of a part can need: a tag and 32 reopened elements */
+
+/* Parse a page in parts until the parser needs more than `limit` bytes of memory; set `parsed` to the bytes that were parsed. */
+static unsigned int parse_within(void *document, const unsigned char *html, size_t size, long long limit, size_t *parsed) {
+    const long long before = parser_bytes;
+    unsigned int status = lexbor.begin_parts(document);
+    *parsed = 0;
+    while (!status && *parsed < size) {
+        long long left = limit - (parser_bytes - before);
+        if (left <= 0) break;
+        size_t part = (size_t)(left / BYTES_PER_BYTE), rest = size - *parsed;
+        if (part < MIN_PART) part = MIN_PART;
+        if (part > rest) part = rest;
+        status = lexbor.parse_part(document, html + *parsed, part);
+        *parsed += part;
+    }
+    return status ? status : lexbor.end_parts(document);
+}
+
+PyObject *native_walk(PyObject *module, PyObject *args) {
+    PyObject *html;
+    Py_ssize_t limit = 0;
+    size_t parsed;
     (void)module;
-    if (!PyBytes_Check(html)) { PyErr_SetString(PyExc_TypeError, "a page is bytes"); return NULL; }
+    if (!PyArg_ParseTuple(args, "S|n", &html, &limit)) return NULL;
     if (!lexbor.create) { PyErr_SetString(PyExc_RuntimeError, "bind was not called"); return NULL; }
     void *document = take_document();
     if (!document) return PyErr_NoMemory();
     unsigned int status;
+    const long long before = parser_bytes;
     Py_BEGIN_ALLOW_THREADS
-    status = lexbor.parse(document, (const unsigned char *)PyBytes_AS_STRING(html), (size_t)PyBytes_GET_SIZE(html));
+    parsed = (size_t)PyBytes_GET_SIZE(html);
+    if (limit > 0) status = parse_within(document, (const unsigned char *)PyBytes_AS_STRING(html), parsed, limit, &parsed);
+    else status = lexbor.parse(document, (const unsigned char *)PyBytes_AS_STRING(html), parsed);
     Py_END_ALLOW_THREADS
     Node *root = status ? NULL : lexbor.root(document);
     if (!root) {
         lexbor.destroy(document);
         Py_RETURN_NONE;
     }
-    PyObject *result = walk(root);
-    give_back(document, PyBytes_GET_SIZE(html));
+    PyObject *result = walk(root, (Py_ssize_t)parsed);
+    long long needed = parser_bytes - before;   /* 0 where it is not counted */
+    give_back(document, needed > PyBytes_GET_SIZE(html) * 8 ? needed : PyBytes_GET_SIZE(html) * 8);
     return result;
 }
 
@@ -702,7 +791,9 @@ PyObject *native_bind(PyObject *module, PyObject *args) {
         {&lexbor.first_attribute, "lxb_dom_element_first_attribute_noi"}, {&lexbor.destroy, "lxb_html_document_destroy"},
         {&lexbor.clean, "lxb_html_document_clean"}, {&lexbor.parse, "lxb_html_document_parse"},
         {&lexbor.set_options, "lxb_html_document_dom_opt_set_noi"}, {&lexbor.root, "lxb_dom_document_root"},
-        {&lexbor.create, "lxb_html_document_create"}};
+        {&lexbor.create, "lxb_html_document_create"}, {&lexbor.begin_parts, "lxb_html_document_parse_chunk_begin"},
+        {&lexbor.parse_part, "lxb_html_document_parse_chunk"}, {&lexbor.end_parts, "lxb_html_document_parse_chunk_end"},
+        {&lexbor.set_memory, "lexbor_memory_setup"}};
     const char *path;
     PyObject *display;
     (void)module;
@@ -718,6 +809,9 @@ PyObject *native_bind(PyObject *module, PyObject *args) {
         PyErr_SetString(PyExc_OSError, "the parser's library has another layout");
         return NULL;
     }
+#ifdef allocated_size
+    lexbor.set_memory(counted_malloc, counted_realloc, counted_calloc, counted_free);
+#endif
     Py_XSETREF(tag_display, Py_NewRef(display));
     Py_RETURN_NONE;
 }

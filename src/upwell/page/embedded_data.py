@@ -69,6 +69,7 @@ def _inflate(data: bytes, window: int) -> bytes:
 # Values of a response: JSON, CSV, XML, and the literals of scripts.
 
 MIN_CHARS = 200  # shortest literal that is parsed; a shorter one contains no list of records
+MAX_ELEMENT_NAMES = 50  # safety limit: names of XML elements that are tried as rows, the most frequent first
 MIN_ELEMENTS = 3  # rows of a CSV table, and equal elements of an XML document, that make a list
 MAX_NAMES_CHARS = 5000  # longest first line of a CSV table
 COLUMN_NAME = re.compile(r"[\w .:#/%()-]{1,80}")  # in the first line of a CSV table

@@ -64,6 +64,9 @@ Ints = NDArray[np.int32]
 MAX_URL_CHARS = 8000  # longest reference that is resolved: the minimum that RFC 9110 §4.1 recommends to support
 # Cached properties that depend on attributes.
 OF_ATTRIBUTES = ("_one_attribute", "_known_attributes", "_links", "base", "_origin", "attribute_names")
+MAX_CACHED_ROWS = (
+    5000  # a larger result of `attribute_by_row` is computed again each time: it needs 200 bytes for each row
+)
 SEPARATORS = ("", " ", "\n")  # written for GLUED, SPACED and BROKEN
 # A path from the root, as in most links: `urljoin` would append it to the host unchanged.
 PLAIN_PATH = re.compile(r"/(?!/)[^\s?#;\x00-\x20]*(?:\?[^\s?#;\x00-\x20]+)?")
@@ -189,9 +192,12 @@ class TagTree:
 
     def attribute_by_row(self, name: str) -> dict[int, str]:
         """Return the values of one attribute by row, for the rows that have it ("" if it is empty)."""
-        if name not in self._known_attributes:
-            self._known_attributes[name] = attribute_by_row(self.attributes, name)
-        return self._known_attributes[name]
+        known = self._known_attributes.get(name)
+        if known is None:
+            known = attribute_by_row(self.attributes, name)
+            if len(known) <= MAX_CACHED_ROWS:
+                self._known_attributes[name] = known
+        return known
 
     @cached_property
     def _known_attributes(self) -> dict[str, dict[int, str]]:
@@ -230,18 +236,21 @@ class TagTree:
 
     def links(self, row: int = 0) -> Iterator[tuple[int, str]]:
         """Yield row and absolute URL of every web link inside a subtree, in document order."""
-        if not row:
-            yield from self._links
-            return
-        end = int(self.end[row])
-        for link, url in self._links:
-            if row <= link < end:
-                yield link, url
+        rows, urls = self._links
+        first, last = (0, len(urls)) if not row else np.searchsorted(rows, (row, self.end[row])).tolist()
+        yield from zip(rows[first:last].tolist(), urls[first:last], strict=True)
 
     @cached_property
-    def _links(self) -> list[tuple[int, str]]:
-        links = [(link, self.resolve(self.attr(link, "href"))) for link in self.rows("a", "area").tolist()]
-        return [(link, url) for link, url in links if url is not None]
+    def _links(self) -> tuple[Ints, list[str]]:
+        """Return the rows of all web links, and their absolute URLs."""
+        rows: list[int] = []
+        urls: list[str] = []
+        links = self.rows("a", "area")
+        for row, href in zip(links.tolist(), self.values("href", links), strict=True):
+            if (url := self.resolve(href)) is not None:
+                rows.append(row)
+                urls.append(url)
+        return np.array(rows, dtype=np.int32), urls
 
     def resolve(self, reference: str | None) -> str | None:
         """Resolve a reference on this page (against <base>); None if it is not an http(s) URL."""

@@ -7,7 +7,7 @@ slice       terms of a subtree, a range of the page's term ids
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -61,6 +61,7 @@ MIXED = late_pattern(f"[{UNSPACED}]+|[^{UNSPACED}]+")
 SAME_SCRIPT = late_pattern(
     "[\u2e80-\u2fdf\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+|[\u30a0-\u30ff]+|[\uac00-\ud7af]+"
 )
+MAX_GLUED_CHARS = 200  # longest word over several elements that is divided among them exactly; a safety limit
 MAX_RUN = 12  # longest run of an unspaced script that is a query as a whole; a longer run is a sentence; not swept
 
 
@@ -147,15 +148,8 @@ def terms_of(tree: TagTree, *, stemmed: bool = False, stops: bool = True) -> Ter
         nothing = np.zeros(1, dtype=np.int32)
         return Terms((), nothing[:0], nothing)
     glued = [c for c in np.flatnonzero(tree.chunk_gap == GLUED).tolist() if c]
-    begun: dict[int, str] = {}  # for each glued chunk, the text of the word's chunks before it
     if glued:
-        joined = list(chunks)
-        for c in glued:
-            begun[c] = begun.get(c - 1, "") + chunks[c - 1]
-        for c in reversed(glued):
-            joined[c - 1] += joined[c]
-            joined[c] = ""
-        chunks = tuple(joined)
+        chunks = _joined_chunks(chunks, glued)
     text = EDGE.join(chunks)
     if compiled is None:
         words, ids, at = plain_terms(text)
@@ -164,12 +158,51 @@ def terms_of(tree: TagTree, *, stemmed: bool = False, stops: bool = True) -> Ter
         if left:  # chunks in scripts that only Python splits
             words, numbers, begins, left = compiled.terms(text, [plain_tokens(chunk) for chunk in left])
         ids, at = np.frombuffer(numbers, np.int32), np.frombuffer(bytearray(begins), np.int32)
-    for c, before in reversed(begun.items()):  # the terms of joined chunks are stored with the first of them
-        first = c
-        while first in begun:
-            first -= 1
-        at[c] = min(at[first] + len(tokens(before)), at[first + 1])
+    if glued:
+        _divide_terms(at, tree.chunks, glued)
     return _normalize(words, ids, at, tree.language, stemmed, stops)
+
+
+def _joined_chunks(chunks: Sequence[str], glued: Sequence[int]) -> list[str]:
+    """Return the chunks with each glued chunk appended to the chunk in which its word begins, and empty itself."""
+    joined = list(chunks)
+    for first, end in _glued_runs(glued):
+        joined[first] = "".join(chunks[first:end])
+        joined[first + 1 : end] = [""] * (end - first - 1)
+    return joined
+
+
+def _glued_runs(glued: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the runs of chunks that are joined: the first, and one past the last."""
+    first = end = 0
+    for c in glued:
+        if c != end:
+            if end:
+                yield first, end
+            first = c - 1
+        end = c + 1
+    yield first, end
+
+
+def _divide_terms(at: Ints, chunks: Sequence[str], glued: Sequence[int]) -> None:
+    """Divide the terms of joined chunks, which are stored with the first of them, among them, in place.
+
+    The terms of a chunk begin after those of the text before it. White space separates terms, so only the text since the last white space
+    is split again for each chunk; text without white space is split at MAX_GLUED_CHARS.
+    """
+    for first, end in _glued_runs(glued):
+        begin, last = int(at[first]), int(at[first + 1])
+        tail = ""  # text before a chunk whose terms are not counted in `begin` yet
+        for c in range(first + 1, end):
+            tail += chunks[c - 1]
+            number = len(tokens(tail))
+            at[c] = min(begin + number, last)
+            space = tail.rfind(" ")
+            if space >= 0:
+                rest = tail[space + 1 :]
+                begin, tail = begin + number - len(tokens(rest)), rest
+            elif len(tail) > MAX_GLUED_CHARS:
+                begin, tail = begin + number, ""
 
 
 def plain_terms(text: str) -> tuple[list[str], Ints, Ints]:

@@ -36,8 +36,12 @@ __all__ = [
 ]
 
 
-def read(page: bytes | str, *, url: str = "", headers: Mapping[str, str] | None = None) -> TagTree:
+def read(
+    page: bytes | str, *, url: str = "", headers: Mapping[str, str] | None = None, is_converted: bool = False
+) -> TagTree:
     """Parse a page into columns. Never fails: problems with the bytes are listed in `TagTree.problems`.
+
+    `is_converted` states that the page was made from another format (`page.formats`): its tags are then dense, but not hostile.
 
     >>> page = read(b"<title>T</title><ul><li>one<li><b>t</b>wo</ul>")
     >>> page.text(), page.path(5), page.row_at("/html/body/ul/li[2]")
@@ -56,7 +60,9 @@ def read(page: bytes | str, *, url: str = "", headers: Mapping[str, str] | None 
     html, cut = limit_attributes(html)
     if cut:
         problems = (*problems, f"{cut} tags with more than {MAX_ATTRIBUTES} attributes cut")
-    columns = _columns_of(html)
+    columns = _columns_of(html, _parser_limit(html, is_converted))
+    if (parsed := columns.pop("parsed")) < len(html):
+        problems = (*problems, f"cut after {parsed:,} of {len(html):,} bytes: its tags would need too much memory")
     language = _language(columns, header.get("content-language", ""))
     return TagTree.from_columns(columns, url=url, charset=charset, language=language, problems=problems)
 
@@ -233,6 +239,10 @@ Rare = tuple[
 ]  # properties that few rows have: column of a cell, `itemprop`, hidden by an attribute
 # Tag numbers of the parser: text, first element, first unknown element (these are numbered anew on each page).
 TEXT, ELEMENTS, UNKNOWN = 2, 6, 256
+# Distinct paths of a page from which on classes, columns and `itemprop` no longer distinguish paths, and elements unknown to the parser are
+# all OTHER_TAG. A path needs a kilobyte. Real pages have up to 5,200.
+MAX_SIGNATURES = 6000
+OTHER_TAG = "unknown"
 MAX_CACHED_SIGNATURES = 50_000  # signatures that are cached across pages
 Key = tuple[
     PathSignature | None, int, str | None, Rare | None
@@ -279,6 +289,7 @@ class _Walk:
         chunk_row, rows_before, spaced = self.chunk_row, self.rows_before, self.spaced
         special = SPECIAL
         row_of: dict[int, int] = {}
+        distinct: set[PathSignature] = set()
         row, above, parent_signature = 0, -1, None
         text_row = -1  # parent of the previous node if that was text: then no white-space node precedes this one
         for node in root.traverse(include_text=True, skip_empty=True):
@@ -313,10 +324,15 @@ class _Walk:
                     rare = self._rare(above, number, own)
             elif number in special:
                 rare = self._rare(above, number, own)
+            tag = node.tag or ""
+            if len(distinct) >= MAX_SIGNATURES:
+                cls, rare = None, (0, None, True) if rare and rare[2] else None
+                tag = OTHER_TAG if number >= UNKNOWN else tag
             key = parent_signature, number, cls, rare
-            signature = known.get(key)
+            signature = known.get(key) if number < UNKNOWN else None
             if signature is None:
-                signature = _new_signature(known, key, node.tag or "")
+                signature = _new_signature(known, key, tag)
+            distinct.add(signature)
             if signature.shapes:
                 before, last = node.prev if text_row != above else None, node.last_child
                 if before is not None and before.is_empty_text_node:
@@ -376,8 +392,8 @@ def _new_signature(cache: dict[object, PathSignature], key: Key, tag: str) -> Pa
 Columns = dict[str, Any]
 
 
-def _plain_columns(html: bytes) -> Columns:
-    """Return the columns of a page from a walk in Python; also the reference for the native walk."""
+def _plain_columns(html: bytes, limit: int = 0) -> Columns:
+    """Return the columns of a page from a walk in Python, without a limit of memory; also the reference for the native walk."""
     walk = _Walk(html)
     end = _ends(walk.parent)
     signatures = tuple(dict.fromkeys(walk.signatures))
@@ -406,6 +422,7 @@ def _plain_columns(html: bytes) -> Columns:
     np.maximum(gap[1:], spaced >> 1, out=gap[1:])
     glue_words(gap[:-1], spaced, walk.chunks, walk.chunk_row, walk.rows_before, walk.parent, walk.signatures)
     return {
+        "parsed": len(html),
         "title": walk.title,
         "data": walk.data,
         "signatures": signatures,
@@ -421,9 +438,23 @@ def _plain_columns(html: bytes) -> Columns:
     }
 
 
-def _compiled_columns(html: bytes) -> Columns:
+# Memory. The parser needs 2 to 12 times the size of ordinary pages, up to 100 times the size of pages of dense tags, and more than that
+# where formatting elements are opened again in every block.
+MAX_PARSER_RATIO = (
+    16  # memory of the parser, divided by the size of the page, from which on the rest of a page is left out
+)
+FREE_PARSER_BYTES = 8_000_000  # memory of the parser that any page may use
+FREE_CONVERTED_BYTES = 100_000_000  # the same for JSON and feeds: the tags that they are converted to are dense
+
+
+def _parser_limit(html: bytes, is_converted: bool) -> int:
+    """Return the memory from which on the parser reads no further."""
+    return max(FREE_CONVERTED_BYTES if is_converted else FREE_PARSER_BYTES, MAX_PARSER_RATIO * len(html))
+
+
+def _compiled_columns(html: bytes, limit: int = 0) -> Columns:
     """Return the columns of a page from the native walk, which reads the parser's nodes in place."""
-    if compiled is None or (walked := compiled.walk(html)) is None:
+    if compiled is None or (walked := compiled.walk(html, limit)) is None:
         return _plain_columns(html)
     known, chunks, attributes = walked["signatures"], walked["chunks"], walked["attributes"]
     for entry, number, above, *parts in walked["new"]:
@@ -447,6 +478,7 @@ def _compiled_columns(html: bytes) -> Columns:
             chunk_row, rows_before, spaced = chunk_row[numbers], rows_before[numbers], spaced[numbers]
     compiled.finish_gaps(gap, spaced, chunks, chunk_row, rows_before, parent, signature, walked["marks"])
     return {
+        "parsed": walked["parsed"],
         "title": walked["title"],
         "data": walked["data"],
         "signatures": signatures,

@@ -47,6 +47,10 @@ class StyleRules:
         # only elements whose class or id occurs in a hiding rule can be hidden
         self.classes = frozenset(name for rule in hiding for name in rule.classes)
         self.ids = frozenset(name for rule in hiding if not rule.classes for name in rule.ids)
+        self._rules_by_name: dict[str, list[int]] = {}  # rules by one of their classes, or by their id
+        for at, rule in enumerate(self.rules):
+            name = min(rule.classes) if rule.classes else f"#{min(rule.ids)}"
+            self._rules_by_name.setdefault(name, []).append(at)
         self._unnamed: set[PathSignature] = set()
         self._hides: dict[tuple[str, str, str], bool] = {}
 
@@ -71,12 +75,17 @@ class StyleRules:
 
     def _decide(self, tag: str, classes: frozenset[str], element_id: str) -> bool:
         deciding: dict[str, StyleRule] = {}
-        for rule in self.rules:
+        names = [*classes, f"#{element_id}"]
+        for at in sorted(at for name in names for at in self._rules_by_name.get(name, ())):
+            rule = self.rules[at]
             if rule.tag in ("", tag) and rule.classes <= classes and rule.ids <= {element_id}:
                 before = deciding.get(rule.sets)
                 if before is None or rule.weight > before.weight:
                     deciding[rule.sets] = rule
         return any(rule.hides for rule in deciding.values())
+
+
+MAX_RULES = 5000  # safety limit: rules of a page that set `display` or `visibility`
 
 
 def style_rules(sheets: Iterable[tuple[str, str | None]]) -> StyleRules | None:
@@ -96,6 +105,7 @@ def _parse_sheets(sheets: tuple[str, ...]) -> StyleRules | None:
     """Parse the sheets of a page; cached because pages of one source share them."""
     texts = [replace_between(sheet, "/*", "*/", " ").replace("<!--", " ").replace("-->", " ") for sheet in sheets]
     rules = [rule for text in texts if "none" in text or "hidden" in text for rule in _parse_sheet(text)]
+    rules = rules[:MAX_RULES]
     return StyleRules(rules) if any(rule.hides for rule in rules) else None
 
 

@@ -99,23 +99,21 @@ def candidate_cuts(
     is_option = np.isin(leaves.row, leaves.tree.rows("option"))  # options of a form are not records
     for depth in range(leaves.max_depth + 1):
         level = _Level(leaves, depth)
-        leaders_in: dict[tuple[tuple[int, int], ...], list[_Leader]] = {}
+        leaders_in: dict[bytes, list[_Leader]] = {}
         cut_at: dict[bytes, Cut] = {}  # by record starts: many leaders give the same cut
-        for group in _container_groups(leaves, level):
-            group_chars = sum(float(chars_before[end] - chars_before[start]) for start, end in group.ranges)
-            if group_chars < MIN_TEXT_SHARE * chars_before[-1]:
-                continue
-            ranges = tuple(group.ranges)  # a tag path and a class path often give the same containers
+        container_chars = chars_before[level.ends] - chars_before[level.starts]
+        for group in _container_groups(leaves, level, container_chars, MIN_TEXT_SHARE * chars_before[-1]):
+            ranges = group.containers.tobytes()  # a tag path and a class path often give the same containers
             if (leaders := leaders_in.get(ranges)) is None:
-                inside = np.concatenate([np.arange(start, end, dtype=np.int32) for start, end in ranges])
+                inside = leaves_in_ranges(level.starts[group.containers], level.ends[group.containers])
                 is_form = bool(is_option[inside].all())
                 leaders = [] if is_form else list(_leaders(leaves, level, inside, tables, max_records))
                 leaders_in[ranges] = leaders
             for leader in leaders:
-                starts = leader.starts.tobytes()
-                if (known := cut_at.get(starts)) is None:
+                record_starts = leader.starts.tobytes()
+                if (known := cut_at.get(record_starts)) is None:
                     cut = _cut(level, leader.starts, depth)
-                    known = cut_at[starts] = cuts.setdefault((starts, cut.ends.tobytes()), cut)
+                    known = cut_at[record_starts] = cuts.setdefault((record_starts, cut.ends.tobytes()), cut)
                 if known.depth == depth:  # of containers with the same cut keep the shallowest
                     known.keys.add(
                         CutKey(
@@ -156,27 +154,32 @@ class _Level:
 
 
 class _ContainerGroup(NamedTuple):
-    """Containers that are cut together, as ranges of leaves."""
+    """Containers that are cut together, as numbers among the containers of the level."""
 
     all_containers: bool
     by_class: bool
     path: int
-    ranges: list[tuple[int, int]]
+    containers: NDArray[np.intp]
 
 
-def _container_groups(leaves: Leaves, level: _Level) -> Iterator[_ContainerGroup]:
-    """Yield the containers of a level separately, and those with the same path together."""
-    ranges = list(zip(level.starts.tolist(), level.ends.tolist(), strict=True))
-    for row, (start, end) in zip(level.rows.tolist(), ranges, strict=True):
-        if level.unit[end - 1] > level.unit[start]:
-            yield _ContainerGroup(False, False, int(leaves.tag_paths[row]), [(start, end)])
+def _container_groups(
+    leaves: Leaves, level: _Level, chars: NDArray[np.number], min_chars: float
+) -> Iterator[_ContainerGroup]:
+    """Yield the containers of a level separately, and those with the same path together, if they have enough text.
+
+    `chars` is the text of each container.
+    """
+    has_units = level.unit[level.ends - 1] > level.unit[level.starts]
+    for at in np.flatnonzero(has_units & (chars >= min_chars)):
+        yield _ContainerGroup(False, False, int(leaves.tag_paths[level.rows[at]]), np.array([at]))
     for by_class, paths in ((False, leaves.tag_paths), (True, leaves.class_paths)):
-        by_path: dict[int, list[tuple[int, int]]] = {}
-        for path, leaf_range in zip(paths[level.rows].tolist(), ranges, strict=True):
-            by_path.setdefault(path, []).append(leaf_range)
-        for path, same_path in by_path.items():
-            if len(same_path) > 1:
-                yield _ContainerGroup(True, by_class, path, same_path)
+        names, first, code = np.unique(paths[level.rows], return_index=True, return_inverse=True)
+        order = np.argsort(code, kind="stable")
+        begins = np.searchsorted(code[order], np.arange(len(names) + 1)).tolist()
+        for i in np.argsort(first).tolist():  # in order of appearance
+            same_path = order[begins[i] : begins[i + 1]]
+            if len(same_path) > 1 and np.cumsum(chars[same_path])[-1] >= min_chars:
+                yield _ContainerGroup(True, by_class, int(names[i]), same_path)
 
 
 class _Leader(NamedTuple):

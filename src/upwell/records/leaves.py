@@ -32,6 +32,8 @@ Hashes = NDArray[np.uint64]
 MAX_CONTAINER_DEPTH = 64  # safety limit: deeper rows are not tried as containers; the paths of leaves are not shortened
 # Texts of at least this many characters are output once per record if they are repeated.
 MIN_REPEATED_CHARS = 5  # swept: 2, 5, 8, 12, 20 on answers/*
+# A page of text with more than MAX_SHORT_LINES lines that have fewer than MIN_LINE_CHARS characters on average is not split any further.
+MAX_SHORT_LINES, MIN_LINE_CHARS = 20_000, 20
 SEPARATOR_TAGS = ("hr", "br", "img", "p", "a")  # tags that separate records if they have no text
 LINE_BREAK = np.uint64(1 << 2 * SEPARATOR_TAGS.index("br"))
 
@@ -201,7 +203,11 @@ def split_leaves(tree: TagTree) -> Leaves:
     if keeps_breaks is None:
         all_chunks = np.arange(len(tree.chunks), dtype=np.int32)
         return Leaves(tree, tree.chunks, tree.chunk_row, tree.text_at, tree.text_end, all_chunks)
-    lines = [_lines(chunk) if keep else [chunk] for chunk, keep in zip(tree.chunks, keeps_breaks, strict=True)]
+    left = max(MAX_SHORT_LINES, sum(map(len, tree.chunks)) // MIN_LINE_CHARS)  # lines that may still be split off
+    lines: list[list[str]] = []
+    for chunk, keep in zip(tree.chunks, keeps_breaks, strict=True):
+        lines.append(_lines(chunk, max(left, 1)) if keep else [chunk])
+        left -= len(lines[-1]) if keep else 0
     sizes = np.fromiter(map(len, lines), np.int32, len(lines))
     before = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
     chunk_of = np.repeat(np.arange(len(lines), dtype=np.int32), sizes)
@@ -218,8 +224,9 @@ def _keeps_line_breaks(tree: TagTree) -> list[bool] | None:
     return chunk_keeps_breaks
 
 
-def _lines(chunk: str) -> list[str]:
-    return [line for line in chunk.split("\n") if line.strip()]
+def _lines(chunk: str, most: int) -> list[str]:
+    """Return the lines of a chunk; the last of `most` lines contains all that follow."""
+    return [line for line in chunk.split("\n", most - 1) if line.strip()]
 
 
 def has_letter_or_digit(text: str) -> bool:

@@ -1,0 +1,54 @@
+"""The memory that a page costs is bounded by its size, whatever its tags are; `benchmarks.reliability.page_memory` measures more kinds."""
+
+import sys
+
+import pytest
+from benchmarks.reliability.page_memory import MAX_RATIO, run
+
+from upwell.discover import forms, interfaces
+from upwell.native import compiled
+from upwell.page.embedded_data import largest_collection
+from upwell.page.tokens import terms_of
+from upwell.page.tree import MAX_SIGNATURES, read
+
+SIZE = 500_000
+# Kinds that cost 50 to 4,000 times the size of the page before the memory of the parser, words over tags and forms were bounded.
+KINDS = ("letters in <i>", "empty elements", "many attributes", "plain text", "small forms")
+
+
+@pytest.mark.skipif(
+    compiled is None or sys.platform != "linux", reason="measured with /proc, limited by the native code"
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_memory_is_bounded_by_the_size_of_the_page(kind: str) -> None:
+    """Everything that a harvest does with one answer needs at most 30 times its size; in a fresh process with a memory limit."""
+    measured = run(kind, SIZE)
+    assert "failed" not in measured, measured
+    assert float(measured["all"]) <= MAX_RATIO  # type: ignore[arg-type] # a number
+
+
+def test_distinct_classes_are_bounded() -> None:
+    """Each distinct path needs a kilobyte; beyond the limit, classes no longer distinguish paths, and no text is lost."""
+    page = read("".join(f"<p class=c{i}>paragraph {i} of several words</p>" for i in range(2 * MAX_SIGNATURES)))
+    assert len(page.signatures) <= MAX_SIGNATURES + 10
+    assert len(page.chunks) == 2 * MAX_SIGNATURES
+
+
+def test_word_over_many_tags_is_divided_in_linear_time() -> None:
+    """20,000 letters, each in its own element, are one word of the first element."""
+    terms = terms_of(read("<i>x</i>" * 20_000))
+    assert len(terms.ids) == 1
+    assert terms.at[1] == terms.at[-1] == 1
+
+
+def test_forms_of_any_number_and_size_are_read() -> None:
+    """A form with thousands of text fields has a score, and thousands of forms are compared in linear time."""
+    (form,) = forms.find(read("<form>" + "".join(f"<input name=q{i}>" for i in range(5000)) + "</form>"))
+    assert 0 <= form.score <= 1
+    many = read("".join(f"<form action=/f{i}><input name=q></form>" for i in range(5000)))
+    assert len(interfaces.find(many)) == len(forms.find(many)) == forms.MAX_FORMS
+
+
+def test_unclosed_elements_of_a_list_take_linear_time() -> None:
+    """Each start tag without an end tag was searched to the end of the page."""
+    assert largest_collection("<rows>" + "<td>1<td>22" * 50_000) == []
