@@ -64,7 +64,7 @@ class Cluster:
         out.mkdir(exist_ok=True)
         (self.folder / "sites.txt").write_text("\n".join(self.sites.urls) + "\n")
         command = [
-            sys.executable, "-m", "upwell.cli", "harvest", str(self.folder / "sites.txt"), "-o", str(out), "--engine", "ray",
+            sys.executable, "-m", "upwell.cli", "harvest", str(self.folder / "sites.txt"), "--allow", str(self.folder / "sites.txt"), "-o", str(out), "--engine", "ray",
             "--state", self.postgres.address(self.name.replace(" ", "_")), "--budget", str(self.budget), "--rate", str(self.rate),
             "--at-once", str(len(self.sites.urls)), "--json",
         ]  # fmt: skip

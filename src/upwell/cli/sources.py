@@ -54,7 +54,7 @@ def ask(
         places,
         pages=pages,
         deadline=deadline,
-        manners=lambda address: manners_of(values_for(context, address), address),
+        manners=lambda address: manners_of(values_for(context, address), address, is_typed=False),
     )
     for finding in result.findings[:limit]:
         for line in [as_json_text(finding.as_dict())] if as_json else _finding_lines(finding):
@@ -219,7 +219,7 @@ def enrich(
         source,
         out=out,
         budget=budget,
-        manners=manners_of(values_for(context, address), address),
+        manners=manners_of(values_for(context, address), address, is_typed=False),
         format=options.choice("--format", format, options.FORMATS),
         tell=_last_line,
     )
