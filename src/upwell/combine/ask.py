@@ -173,7 +173,10 @@ async def ask_sources(
                     sent.add(request)
                     answers[file].append(SourceAnswer(source=source.name))
                     async with _network(source, limited) as network:
-                        await _Asking(source, answers[file][-1], thread, network).ask(query, pages)
+                        try:
+                            await _Asking(source, answers[file][-1], thread, network).ask(query, pages)
+                        except BudgetSpent as error:
+                            answers[file][-1].trouble = str(error)
 
     tasks = [asyncio.ensure_future(ask_file(file)) for file in files]
     try:

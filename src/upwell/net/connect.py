@@ -146,8 +146,7 @@ class PacedRequest(aiohttp.ClientRequest):
     async def send(self, conn: Connection) -> aiohttp.ClientResponse:
         answer = await super().send(conn)
         for pace in paces_of_request.get():
-            if pace.gap:
-                self.loop.call_soon(self.loop.call_soon, pace.note_sent)
+            self.loop.call_soon(self.loop.call_soon, pace.note_sent)
         return answer
 
 

@@ -24,7 +24,7 @@ from upwell.net.access import SOCKS_SCHEMES
 from upwell.net.connect import GuardedResolver, PacedRequest, SiteCookieJar, create_connector, paces_of_request
 from upwell.net.decode import ACCEPT_ENCODING, Decoder, UnacceptableBody
 from upwell.net.manners import Manners
-from upwell.net.pace import HostLeases, Pace, call_store, shared_pace
+from upwell.net.pace import HostLeases, Pace, call_store, shared_pace, user_leases
 from upwell.net.robots import MAX_AGE_SECONDS as ROBOTS_MAX_AGE_SECONDS
 from upwell.net.robots import MAX_BYTES as ROBOTS_MAX_BYTES
 from upwell.net.robots import Robots
@@ -350,6 +350,7 @@ class Fetcher:
     async def _send_robots(self, request: Request) -> Response:
         """Request robots.txt once: follow redirects to other hosts too, and read the first 500 KiB (RFC 9309 §2.3.1.2, §2.5)."""
         current = request
+        await self._own_pace(request.url).wait_for_others()  # another process may know a Crawl-delay already
         for _ in range(MAX_ROBOTS_REDIRECTS + 1):
             response = await self._send(current, cut_at=ROBOTS_MAX_BYTES)
             location = response.headers.get("Location")
@@ -472,9 +473,16 @@ class Fetcher:
     def _own_pace(self, url: str) -> Pace:
         """Return the pace for the Crawl-delay of one server, which is one port of a host."""
         if (pace := self._own_paces.get(_site(url))) is None:
-            pace = self._own_paces[_site(url)] = Pace(gap=0.0, concurrency=self.manners.concurrency)
+            host, port = _site(url)
+            leases = (self.memory.host_leases if self.memory is not None else None) or user_leases()
+            pace = self._own_paces[host, port] = Pace(
+                gap=0.0,
+                concurrency=self.manners.concurrency,
+                host=f"{host}:{port or ''} Crawl-delay",
+                leases=leases if self.manners.rate > 0 else None,
+            )
         if self.manners.rate > 0 and not self.manners.ignore_robots:
-            pace.gap = min(self.robots.crawl_delay(url), self.manners.longest_crawl_delay)
+            pace.set_gap(min(self.robots.crawl_delay(url), self.manners.longest_crawl_delay))
         return pace
 
     def _back_off(self, url: str, attempt: int, retry_after: float = 0.0) -> None:

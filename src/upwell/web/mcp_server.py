@@ -29,6 +29,7 @@ from upwell.net.manners import Manners, RequestQuota
 from upwell.places import address_of
 from upwell.store.folder import harvest_folders
 from upwell.urls.hosts import host_and_port, is_private_address
+from upwell.web.query_process import run_query
 
 __all__ = ["Limits", "create_server"]
 
@@ -276,19 +277,10 @@ class _Server:
     async def sql(self, query: str, limit: int = 50, offset: int = 0) -> dict[str, Any]:
         """Run read-only SQL (DuckDB) over the harvested tables; see table_schema, quote the names. `everything` combines all sites."""
         most, start = _page(limit, offset)
-        return await anyio.to_thread.run_sync(self._sql, query, most, start)
-
-    def _sql(self, query: str, limit: int, offset: int) -> dict[str, Any]:
-        result = self.catalogue.sql(query)
-        rows: list[Any] = []
-        is_more = False
-        for number, row in enumerate(result):
-            if number >= offset + limit:
-                is_more = True
-                break
-            if number >= offset:
-                rows.append([_short(value) for value in row])
-        return {"columns": result.columns, "rows": rows, **({"next_offset": offset + limit} if is_more else {})}
+        result = await run_query(self.folder, query, most + 1, start)
+        rows = [[_short(value) for value in row] for row in result["rows"]]
+        following = {"next_offset": start + most} if len(rows) > most else {}
+        return {"columns": result["columns"], "rows": rows[:most], **following}
 
     async def compare(self, first: str, second: str) -> dict[str, Any]:
         """Compare two harvested sites (names as in status): matching columns, overlap, and different values."""
