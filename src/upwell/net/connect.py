@@ -176,12 +176,19 @@ class SiteCookieJar(aiohttp.CookieJar):
         own = self._own.get(origin_of(str(request_url)))
         return super().filter_cookies(request_url) if own is None else own.filter_cookies(request_url)
 
-    def update_cookies(self, cookies: LooseCookies, response_url: yarl.URL = yarl.URL()) -> None:  # noqa: B008 # as aiohttp declares it
+    def update_cookies(self, cookies: LooseCookies, response_url: yarl.URL = yarl.URL()) -> None:  # noqa: B008 # the same
         own = self._own.get(origin_of(str(response_url)))
         if own is None:
             super().update_cookies(cookies, response_url)
         else:
             own.update_cookies(cookies, response_url)
+
+    def update_cookies_from_headers(self, headers: Sequence[str], response_url: yarl.URL) -> None:
+        own = self._own.get(origin_of(str(response_url)))
+        if own is None:
+            super().update_cookies_from_headers(headers, response_url)
+        else:
+            own.update_cookies_from_headers(headers, response_url)
 
 
 def _host(domain: str) -> str:
