@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import re
+import resource
 import socket
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from upwell.choose.plan import Plan
 from upwell.errors import Refused
 from upwell.net.fetch import Fetcher, Manners
 from upwell.types import Request
+from upwell.web.query_process import MAX_PROCESS_BYTES
 
 PUBLIC = "93.184.216.34"
 
@@ -85,11 +88,11 @@ def test_private_addresses_in_a_list_are_refused(tmp_path: Path) -> None:
     assert all(request.host.startswith("127.0.0.1") for request in site.received)
 
 
-def shutdown_at(file: Path, site: HostileSite, folder: Path) -> Path:
-    """Write a stranger's harvest, whose search posts to /_shutdown of a private server; return its source.json."""
+def control_at(file: Path, site: HostileSite, folder: Path) -> Path:
+    """Write a stranger's harvest, whose search posts to /_control of a private server; return its source.json."""
     saved = json.loads(file.read_text())
     saved["search_interface"] |= {
-        "url": f"{site.url}_shutdown",
+        "url": f"{site.url}_control",
         "page": site.url,
         "method": "POST",
         "body": "q={query}",
@@ -105,7 +108,7 @@ def test_source_of_a_stranger_reaches_no_private_server(tmp_path: Path) -> None:
         file = harvested(own_site, tmp_path)
         (tmp_path / "rows.csv").write_text("city\namber\nopal\n")
         for number, target in enumerate((victim, own_site)):
-            stranger = shutdown_at(file, target, tmp_path / f"stranger{number}")
+            stranger = control_at(file, target, tmp_path / f"stranger{number}")
             before = len(target.received)
             done = upwell("ask", "amber", str(stranger.parent), "--rate", "0", cwd=tmp_path)
             assert done.returncode == 1
@@ -186,23 +189,26 @@ def test_model_sends_no_more_requests_to_a_server_than_allowed(tmp_path: Path) -
     assert 20 < len(site.received) <= 30
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
+def test_query_of_a_model_has_limits(tmp_path: Path) -> None:
+    """A query that would take gigabytes or minutes is stopped, and the server answers the next one."""
+    heavy = (
         "SELECT repeat('x', 2000000000)",
         "SELECT repeat(range::VARCHAR, 10000000) FROM range(100000)",
         "SELECT list(range) FROM range(1000000000)",
         "SELECT count(*) FROM range(1000000) a, range(1000000) b",
-    ],
-)
-def test_query_of_a_model_has_limits(query: str, tmp_path: Path) -> None:
-    """A query that would take gigabytes or minutes is stopped, and the server answers the next one."""
+    )
+    with hostile() as site:
+        harvested(site, tmp_path)
 
     async def way() -> None:
-        async with Client(server(tmp_path)) as client:
-            result = await client.call_tool("sql", {"query": query})
-            text = str(result.content[0].text)  # type: ignore[union-attr] # a text
-            assert result.is_error or len(text) < 100_000
+        async with Client(server(tmp_path / "own")) as client:
+            for query in heavy:
+                assert re.search("stopped|Memory", await refused(client, "sql", query=query))
             assert (await call(client, "sql", query="SELECT 42 AS answer"))["rows"] == [[42]]
+            everything = await call(client, "sql", query="SHOW TABLES")
+            assert everything["rows"]
 
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     asyncio.run(way())
+    after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    assert max(before, after) < MAX_PROCESS_BYTES / 1024

@@ -350,7 +350,6 @@ class Fetcher:
     async def _send_robots(self, request: Request) -> Response:
         """Request robots.txt once: follow redirects to other hosts too, and read the first 500 KiB (RFC 9309 §2.3.1.2, §2.5)."""
         current = request
-        await self._own_pace(request.url).wait_for_others()  # another process may know a Crawl-delay already
         for _ in range(MAX_ROBOTS_REDIRECTS + 1):
             response = await self._send(current, cut_at=ROBOTS_MAX_BYTES)
             location = response.headers.get("Location")
@@ -377,6 +376,8 @@ class Fetcher:
         own_pace = self._own_pace(request.url)
         self._check_budget(request.url, max(pace.seconds_to_wait, own_pace.seconds_to_wait))
         async with own_pace, pace:
+            if cut_at:  # robots.txt: another process may know a Crawl-delay already
+                await own_pace.wait_for_others()
             self._check_budget(request.url, 0.0)  # other requests may have been sent meanwhile
             self.sent += 1
             if self.manners.quota is not None:

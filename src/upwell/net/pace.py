@@ -41,7 +41,10 @@ class HostLeases(Protocol):
         ...
 
     def take(self, host: str, gap: float) -> float:
-        """Lease a host for `gap` seconds and return 0; if another process has leased it, return the seconds to wait."""
+        """Lease a host for `gap` seconds and return 0; if another process has leased it, return the seconds to wait.
+
+        With a gap of 0, the lease is as long as the last one: the process does not know the gap yet.
+        """
         ...
 
     def extend(self, host: str, seconds: float) -> None:
@@ -77,7 +80,7 @@ class FileLeases:
             left = self._seconds_left(offset, now)
             if left > 0:
                 return left
-            LEASE.pack_into(self._table, offset, now, gap)
+            LEASE.pack_into(self._table, offset, now, gap or LEASE.unpack_from(self._table, offset)[1])
         return 0.0
 
     def extend(self, host: str, seconds: float) -> None:
