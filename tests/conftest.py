@@ -2,6 +2,7 @@
 
 import os
 import signal
+import tempfile
 from collections.abc import Iterator
 from types import FrameType
 
@@ -16,6 +17,9 @@ hypothesis.settings.load_profile("upwell")
 
 
 OWN_PROCESS = os.getpid()
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(
+    prefix="upwell-state-"
+)  # of all processes that tests start; not the user's own
 
 
 def end_session(number: int, _: FrameType | None) -> None:

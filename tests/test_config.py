@@ -40,7 +40,7 @@ def test_each_site_of_a_list_has_its_own_options(tmp_path: Path) -> None:
         other = one.url.replace("127.0.0.1", "localhost")
         (tmp_path / "upwell.toml").write_text("rate = 0\n[site.localhost]\nbudget = 25\n[harvest]\nbudget = 35\n")
         (tmp_path / "sites.txt").write_text(f"{one.url}\n{other.removeprefix('http://')}\n")
-        done = upwell("harvest", "sites.txt", "--json", cwd=tmp_path)
+        done = upwell("harvest", "sites.txt", "--allow", "sites.txt", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     sent = {line["site"].partition(":")[0]: line["requests"] for line in map(json.loads, done.stdout.splitlines())}
     assert sent == {"127.0.0.1": 35, "localhost": 25}  # in whatever order they ended

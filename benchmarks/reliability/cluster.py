@@ -62,9 +62,10 @@ class Cluster:
         """Start the command of the current harvest, or start it again."""
         out = self.folder / self.name
         out.mkdir(exist_ok=True)
-        (self.folder / "sites.txt").write_text("\n".join(self.sites.urls) + "\n")
+        sites = str(self.folder / "sites.txt")
+        Path(sites).write_text("\n".join(self.sites.urls) + "\n")
         command = [
-            sys.executable, "-m", "upwell.cli", "harvest", str(self.folder / "sites.txt"), "-o", str(out), "--engine", "ray",
+            sys.executable, "-m", "upwell.cli", "harvest", sites, "--allow", sites, "-o", str(out), "--engine", "ray",
             "--state", self.postgres.address(self.name.replace(" ", "_")), "--budget", str(self.budget), "--rate", str(self.rate),
             "--at-once", str(len(self.sites.urls)), "--json",
         ]  # fmt: skip

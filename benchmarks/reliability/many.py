@@ -28,7 +28,19 @@ CLOCK_SECONDS = 0.006  # error of the kernel's time of a request, which counts i
 
 def command(sites: Path, out: Path, *more: str) -> list[str]:
     """Return the command that harvests the sites."""
-    return [sys.executable, "-m", "upwell.cli", "harvest", str(sites), "-o", str(out), "--json", *more]
+    return [
+        sys.executable,
+        "-m",
+        "upwell.cli",
+        "harvest",
+        str(sites),
+        "--allow",
+        str(sites),
+        "-o",
+        str(out),
+        "--json",
+        *more,
+    ]
 
 
 def harvest(

@@ -138,7 +138,7 @@ async def forms(
         forms_of_page = tuple(site_forms.find(discovery.home))
         return FormsOnPage(page=clean, forms=forms_of_page, interfaces=tuple(discovery.interfaces))
 
-    return await try_addresses(str(page), look)
+    return await try_addresses(str(page), look, has_credentials=bool(manners and manners.access.has_credentials))
 
 
 async def probe(
@@ -166,7 +166,7 @@ async def _probe(url: str, folder: Path, plan: Plan, manners: Manners, observe: 
         clean, access = split_credentials(address, manners.access)
         return clean, await loop.probe(clean, plan, replace(manners, access=access), observe)
 
-    address, probed = await try_addresses(url, ask)
+    address, probed = await try_addresses(url, ask, has_credentials=manners.access.has_credentials)
     lines = []
     for number, (query, response) in enumerate(probed.answers):
         name = f"{number:03d}.html"

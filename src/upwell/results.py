@@ -353,6 +353,7 @@ class SummaryChecks(TypedDict):
     totals: NotRequired[bool]
     understands: NotRequired[dict[str, str]]
     relearned: NotRequired[int]
+    repeated: NotRequired[int]
     next_100: NotRequired[int]
     next_hour: NotRequired[dict[str, int]]  # requests, and the new records expected from them
     filtered: NotRequired[dict[str, int]]

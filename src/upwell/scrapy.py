@@ -24,6 +24,7 @@ from upwell.answers.next_page import next_page_request
 from upwell.combine.learned_source import LearnedSource, load_sources
 from upwell.discover import interfaces
 from upwell.errors import WrongUsage
+from upwell.net.manners import Manners
 from upwell.page.formats import read_page
 from upwell.source.apply import apply
 from upwell.source.paging import next_page_of, posts_elsewhere
@@ -31,6 +32,7 @@ from upwell.store.state import State
 from upwell.table.build import build_tables
 from upwell.table.writers import FORMATS, write
 from upwell.types import Record
+from upwell.urls.hosts import host_and_port, is_private_address
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -51,6 +53,7 @@ class UpwellSpider(scrapy.Spider):
     source: str | Path = ""  # a `source.json` of `upwell harvest`
     queries: str | Iterable[str] = ()
     max_pages = 0  # result pages per query; 0: all
+    allow: str | Iterable[str] = ()  # addresses of the source that may be in a private network
 
     def __init__(self, name: str | None = None, **arguments: Any) -> None:
         super().__init__(name, **arguments)
@@ -59,6 +62,13 @@ class UpwellSpider(scrapy.Spider):
                 "the spider has no source; name a source.json of `upwell harvest`, for example with -a source=…"
             )
         self.sources: list[LearnedSource] = load_sources(Path(self.source))
+        allow = self.allow.split() if isinstance(self.allow, str) else tuple(self.allow)
+        for source in self.sources:
+            named = source.trusted(Manners(allow=tuple(allow)))
+            if is_private_address(host_and_port(source.interface.url)[0]) and not named.names(source.interface.url):
+                raise WrongUsage(
+                    f"{source.interface.url} is in a private network, and {self.source} names it, not you; for example -a allow={source.address}"
+                )
         asked = self.queries.split() if isinstance(self.queries, str) else list(self.queries)
         if not asked:
             raise WrongUsage('the spider has no queries; for example -a queries="lima quito"')

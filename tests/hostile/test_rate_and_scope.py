@@ -14,6 +14,7 @@ from upwell import api
 from upwell.errors import BudgetSpent, Forbidden, Refused, Unreachable
 from upwell.harvest.loop import Plan
 from upwell.net.fetch import Fetcher, Manners
+from upwell.net.pace import FileLeases
 from upwell.types import Request, Response
 
 MIN_SHARE = 0.75  # share of the gap that a server must measure; requests arrive slightly later than they are sent
@@ -176,3 +177,56 @@ def test_crawl_delay_is_limited_to_300_seconds() -> None:
 
     with hostile({"/robots.txt": Answer("User-agent: *\nCrawl-delay: 86400")}, host="127.0.0.3") as site:
         assert asyncio.run(gap(site.url)) == 300
+
+
+PROCESS = (
+    "import asyncio, sys\nfrom upwell.net.fetch import Fetcher, Manners\nfrom upwell.types import Request\n"
+    "async def run():\n    async with Fetcher(Manners(rate=4, retries=0), user_urls=sys.argv[1:]) as net:\n"
+    "        for i in range(50): await net.fetch(Request(url=sys.argv[1] + str(i)))\nasyncio.run(run())"
+)
+
+
+def test_crawl_delay_holds_across_processes_and_restarts() -> None:
+    """Two processes, killed and started again, together keep the Crawl-delay; it counts from the request for robots.txt."""
+    with hostile({"/robots.txt": Answer("User-agent: *\nCrawl-delay: 1")}, host="127.0.0.78") as site:
+        for wanted in (4, 8):
+            running = []
+            for _ in range(2):
+                running.append(subprocess.Popen([sys.executable, "-c", PROCESS, site.url]))
+                time.sleep(0.2)
+            while len(site.received) < wanted and all(process.poll() is None for process in running):
+                time.sleep(0.01)
+            for process in running:
+                process.kill()
+                process.wait()
+    assert len(site.received) >= 8
+    assert smallest_gap(site) > 1.0 * MIN_SHARE
+
+
+def test_clock_that_is_set_back_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leases do not depend on the time of day; even a clock that all processes share costs one gap at most."""
+    leases = FileLeases(tmp_path / "leases")
+    assert leases.take("a", 2.0) == 0
+    before, now = time.time(), time.monotonic()
+    monkeypatch.setattr(time, "time", lambda: before - 1800)
+    assert 0 < leases.take("a", 2.0) <= 2
+    monkeypatch.setattr(time, "monotonic", lambda: now - 1800)
+    assert 0 < leases.take("a", 2.0) <= 2
+    monkeypatch.setattr(time, "monotonic", lambda: now - 1797)
+    assert leases.take("a", 2.0) == 0
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_robots_txt_in_any_unicode_encoding_is_obeyed(encoding: str) -> None:
+    """With a byte order mark or without; what is no text forbids everything."""
+    rules = "User-agent: *\nDisallow: /private\n".encode(encoding)
+    with hostile({"/robots.txt": Answer(rules, type="text/plain")}) as site:
+        assert fetch(site.url)[0].status == 200
+        with pytest.raises(Forbidden):
+            fetch(f"{site.url}private")
+    with (
+        hostile({"/robots.txt": Answer(b"\x89PNG\0\0\0\0\r\n" * 20)}) as site,
+        pytest.raises(Forbidden, match="no text"),
+    ):
+        fetch(site.url)
+    assert site.targets == []

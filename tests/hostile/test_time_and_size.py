@@ -185,3 +185,27 @@ def test_decompression_bomb_in_a_warc_is_refused(tmp_path: Path) -> None:
     assert done.returncode in (0, 1, 2)
     assert "Traceback" not in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "setup",
+    [
+        "socket.getaddrinfo = lambda *_, **__: time.sleep(60)",  # a name server that does not answer
+        "socket.getaddrinfo = refuse",  # HTTPS fails after most of the time: HTTP gets the rest, not as much again
+    ],
+)
+def test_time_limit_covers_name_lookups_and_both_schemes(setup: str, tmp_path: Path) -> None:
+    """The whole command ends soon after `--time`, whatever it was waiting for."""
+    code = (
+        "import socket, sys, time\nfrom upwell import api\nfrom upwell.errors import UpwellError\nfrom upwell.choose.plan import Plan\n"
+        "from upwell.net.manners import Manners\n"
+        "def refuse(*_, **__):\n    time.sleep(2.5)\n    raise OSError('no such name')\n"
+        f"{setup}\ntry:\n    api.harvest('slow.example', out=sys.argv[1], plan=Plan(seconds=4, browser='never'), manners=Manners(retries=0))\n"
+        "except UpwellError as error:\n    print(type(error).__name__)"
+    )
+    start = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.strip() in ("BudgetSpent", "Unreachable")
+    assert time.monotonic() - start < 12

@@ -245,40 +245,37 @@ def test_redirects_into_a_private_network_are_not_followed() -> None:
     assert heads == []
 
 
-def test_host_with_a_private_address_is_refused_unless_named_by_the_user() -> None:
-    """Names are checked when resolved; a host that was public and becomes private is always refused (DNS rebinding)."""
+def test_name_that_leads_into_a_private_network_is_refused_unless_the_user_expects_it() -> None:
+    """The owner of a name decides where it leads, so naming it is not enough; localhost always means this machine."""
 
     class FixedResolver(GuardedResolver):
         def __init__(self, *addresses: str) -> None:
             super().__init__()
             self.addresses = iter(addresses)
 
-        async def resolve(
-            self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-        ) -> list[ResolveResult]:
-            result = ResolveResult(hostname=host, host=next(self.addresses), port=port, family=family, proto=0, flags=0)
+        async def look_up(self, host: str, port: int, family: socket.AddressFamily) -> list[ResolveResult]:
+            address = next(self.addresses)
+            return [ResolveResult(hostname=host, host=address, port=port, family=family, proto=0, flags=0)]
 
-            class SystemResolver:
-                async def resolve(self, *_: object) -> list[ResolveResult]:
-                    return [result]
-
-                async def close(self) -> None: ...
-
-            self._resolver = SystemResolver()  # type: ignore[assignment] # instead of the real one
-            return await super().resolve(host, port, family)
-
-    async def run(*addresses: str, is_named: bool) -> None:
+    async def run(*addresses: str, host: str = "site.example", is_named: bool = True, is_allowed: bool = False) -> None:
         guard = FixedResolver(*addresses)
-        guard.user_sites = {("site.example", None)} if is_named else set()
+        guard.user_sites = {(host, None)} if is_named else set()
+        guard.allowed_sites = {(host, None)} if is_allowed else set()
         for _ in addresses:
-            await guard.resolve("site.example")
+            await guard.resolve(host)
 
-    with pytest.raises(Refused):
-        asyncio.run(run("10.0.0.7", is_named=False))
-    asyncio.run(run("10.0.0.7", "10.0.0.7", is_named=True))
+    for refused in ("10.0.0.7", "127.0.0.1", "::1", "169.254.169.254", "::ffff:10.0.0.7"):
+        with pytest.raises(Refused, match=r"--allow site\.example"):
+            asyncio.run(run(refused))
+        asyncio.run(run(refused, is_allowed=True))
+        with pytest.raises(Refused):
+            asyncio.run(run("93.184.216.34", refused))
+        asyncio.run(run(refused, is_named=False, is_allowed=True))
     asyncio.run(run("93.184.216.34", is_named=False))
-    with pytest.raises(Refused):
-        asyncio.run(run("93.184.216.34", "127.0.0.1", is_named=True))
+    asyncio.run(run("127.0.0.1", host="localhost"))
+    for address, is_named in (("127.0.0.1", False), ("10.0.0.7", True)):
+        with pytest.raises(Refused):
+            asyncio.run(run(address, host="localhost", is_named=is_named))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Run `upwell serve` in its own process on a free port."""
+"""Run `upwell serve` in its own process on a free port, and open its pages."""
 
 import json
 import os
@@ -8,6 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from playwright.sync_api import Page
+
+from tests.browser import browser
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,3 +38,11 @@ def serving(folder: Path, *options: str) -> Iterator[Serving]:
         process.stdout.close()
         process.stderr.close()
     assert code == 0
+
+
+@contextmanager
+def signed_in(pages: Serving) -> Iterator[Page]:
+    """Open a browser page that has opened the printed address, which contains the token."""
+    with browser() as page:
+        page.goto(f"{pages.url}?token={pages.token}")
+        yield page

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser import browser
-from tests.web.serving import Serving, serving
+from tests.web.serving import Serving, serving, signed_in
 from upwell import api
 from upwell.choose.plan import Plan
 from upwell.demo import Running, Switches, serve
@@ -38,7 +37,7 @@ def problems_of(page: Page) -> list[str]:
 
 def test_from_an_address_to_an_exported_table(tmp_path: Path) -> None:
     """The usual path: address, preview, harvest, live progress, filters, a renamed column, export."""
-    with serve(Switches(latency=0.02)) as site, serving(tmp_path / "new") as pages, browser() as page:
+    with serve(Switches(latency=0.02)) as site, serving(tmp_path / "new") as pages, signed_in(pages) as page:
         said = problems_of(page)
         page.goto(pages.url)
         assert texts.home_empty in page.inner_text("main")
@@ -78,7 +77,7 @@ def test_from_an_address_to_an_exported_table(tmp_path: Path) -> None:
 
 def test_a_harvest_is_stopped_and_goes_on(tmp_path: Path) -> None:
     """Stop writes the results so far; continue does not start again."""
-    with serve(Switches(latency=0.02)) as site, serving(tmp_path) as pages, browser() as page:
+    with serve(Switches(latency=0.02)) as site, serving(tmp_path) as pages, signed_in(pages) as page:
         page.goto(f"{pages.url}new?url={site.url}")
         page.click("text=More settings")
         page.click(f"details button:has-text('{texts.go}')")
@@ -101,7 +100,7 @@ def test_a_harvest_is_stopped_and_goes_on(tmp_path: Path) -> None:
 def test_a_record_says_where_it_came_from(harvested: tuple[Serving, Path]) -> None:
     """A record page shows fields with their origin, the queries that found it, and the archived page without scripts."""
     pages, _ = harvested
-    with browser() as page:
+    with signed_in(pages) as page:
         said = problems_of(page)
         page.goto(pages.url)
         page.click(".cards h2 a")
@@ -119,7 +118,7 @@ def test_a_record_says_where_it_came_from(harvested: tuple[Serving, Path]) -> No
 def test_requests_are_explained(harvested: tuple[Serving, Path]) -> None:
     """From the page of a harvest to its requests, those of one kind, and why one of them was sent."""
     pages, folder = harvested
-    with browser() as page:
+    with signed_in(pages) as page:
         said = problems_of(page)
         page.goto(f"{pages.url}harvests/{next(folder.iterdir()).name}")
         page.click(f"text={texts.requests_title}")
@@ -142,7 +141,7 @@ def test_sorting_searching_and_ranges(harvested: tuple[Serving, Path]) -> None:
     """The table shows the rows that match search, filters and sort order."""
     pages, folder = harvested
     (place,) = (path.name for path in folder.iterdir() if path.is_dir())
-    with browser() as page:
+    with signed_in(pages) as page:
         page.goto(f"{pages.url}harvests/{place}/records?sort=population&desc=1")
         numbers = [int(text.replace(",", "")) for text in page.locator("table.grid td.number").all_inner_texts()]
         assert numbers == sorted(numbers, reverse=True)
@@ -158,7 +157,7 @@ def test_sorting_searching_and_ranges(harvested: tuple[Serving, Path]) -> None:
 
 def test_an_address_that_is_none_and_a_site_that_does_not_answer(tmp_path: Path) -> None:
     """Errors are shown on the page and say what to do."""
-    with serving(tmp_path) as pages, browser() as page:
+    with serving(tmp_path) as pages, signed_in(pages) as page:
         page.goto(pages.url + "new")
         page.fill("#url", "not an address")
         page.click(f"button:has-text('{texts.look}')")
@@ -176,7 +175,7 @@ def test_no_page_scrolls_sideways(harvested: tuple[Serving, Path], width: int) -
     """Every page fits the width of a phone and of a desktop screen."""
     pages, folder = harvested
     (place,) = (path.name for path in folder.iterdir() if path.is_dir())
-    with browser() as page:
+    with signed_in(pages) as page:
         page.set_viewport_size({"width": width, "height": 800})
         key = ""
         for path in (
@@ -201,7 +200,7 @@ def test_cross_origin_pages_and_other_names_get_nothing(harvested: tuple[Serving
     """Pages of other origins can neither read from the server nor submit a form; other host names are refused."""
     pages, folder = harvested
     before = sorted(folder.iterdir())
-    with browser() as page:
+    with signed_in(pages) as page:
         page.goto(demo.url)
         read = page.evaluate(f"fetch('{pages.url}').then(r => r.text()).catch(() => 'refused')")
         assert read == "refused"
@@ -217,7 +216,7 @@ def test_cross_origin_pages_and_other_names_get_nothing(harvested: tuple[Serving
 
 def test_a_wrong_reading_is_put_right_by_example(tmp_path: Path) -> None:
     """A record marked by the user changes how archived pages are read; then the link to the next page is marked."""
-    with serve() as site, serving(tmp_path) as pages, browser() as page:
+    with serve() as site, serving(tmp_path) as pages, signed_in(pages) as page:
         api.harvest(site.url, out=tmp_path, plan=Plan(budget=30), manners=Manners(rate=0))
         (folder,) = (path for path in tmp_path.iterdir() if (path / "state.sqlite").exists())
         before = json.loads((folder / "source.json").read_text())["rules"][0]
@@ -243,7 +242,7 @@ def test_search_ask_and_compare_over_two_sources(tmp_path: Path) -> None:
     with serve() as one, serve(Switches(layout="table", edition=1)) as other:
         for site in (one, other):
             api.harvest(site.url, out=tmp_path, plan=Plan(budget=45), manners=Manners(rate=0))
-        with serving(tmp_path) as pages, browser() as page:
+        with serving(tmp_path) as pages, signed_in(pages) as page:
             said = problems_of(page)
             page.goto(pages.url + "search?q=asia")
             sites = set(page.locator(".hits p.soft").all_inner_texts())

@@ -2,14 +2,14 @@
 
 import http.client
 import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote, urlencode, urlsplit
 
 import pytest
 
-from tests.browser import browser
-from tests.web.serving import Serving, serving
+from tests.web.serving import Serving, serving, signed_in
 from upwell.demo import serve
 from upwell.harvest.files import write_tables
 from upwell.store.folder import open_folder
@@ -39,6 +39,11 @@ def ask(
     text = answer.read().decode("utf-8", "replace")
     connection.close()
     return answer.status, answer.headers, text
+
+
+def own(pages: Serving) -> dict[str, str]:
+    """Return the header with the token."""
+    return {"Authorization": f"Bearer {pages.token}"}
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +108,7 @@ def test_nothing_of_a_site_is_executed(hostile: tuple[Serving, Path]) -> None:
     key = quote(f"{XSS[1]}1")
     base = f"{pages.url}harvests/{place.name}"
     filters = urlencode({f"is:{XSS[0]}": XSS[1], "q": XSS[0], "sort": XSS[2], "kind": XSS[0]})
-    with browser() as page:
+    with signed_in(pages) as page:
         for address in (
             pages.url, base, f"{base}/records", f"{base}/records?pictures=1", f"{base}/records?{filters}", f"{base}/record?key={key}", f"{base}/columns",
             f"{base}/requests", f"{base}/requests?kind={quote(XSS[0])}&page={quote(XSS[0])}", *(f"{base}/requests/{n}" for n in range(1, 8)),
@@ -122,7 +127,7 @@ def test_every_answer_keeps_to_itself(hostile: tuple[Serving, Path]) -> None:
     """Headers forbid external resources; the archived page may do nothing at all."""
     pages, place = hostile
     for path in ("/", f"/harvests/{place.name}", "/static/app.js", "/none"):
-        _, headers, _ = ask(pages, "GET", path)
+        _, headers, _ = ask(pages, "GET", path, own(pages))
         assert "default-src 'none'" in headers["content-security-policy"]
         assert "unsafe" not in headers["content-security-policy"]
         assert headers["x-content-type-options"] == "nosniff"
@@ -139,8 +144,8 @@ def test_only_its_own_names_are_answered(hostile: tuple[Serving, Path]) -> None:
         ("localhost.evil.example", 403),
         ("", 403),
     ):
-        assert ask(pages, "GET", "/", {"Host": f"{host}:{port}"})[0] == status, host
-    assert ask(pages, "GET", "/", {"Host": "127.0.0.1:1"})[0] == 403
+        assert ask(pages, "GET", "/", {"Host": f"{host}:{port}", **own(pages)})[0] == status, host
+    assert ask(pages, "GET", "/", {"Host": "127.0.0.1:1", **own(pages)})[0] == 403
 
 
 def test_what_changes_something_needs_the_token(tmp_path: Path) -> None:
@@ -183,6 +188,20 @@ def test_with_a_token_of_your_own_nothing_is_shown_without_it(tmp_path: Path) ->
         assert ask(pages, "POST", "/harvests", cookie, {"url": "http://127.0.0.1:1/"})[0] == 403
 
 
+def test_other_users_of_the_machine_see_neither_pages_nor_token(tmp_path: Path) -> None:
+    """Anybody on the machine can connect to loopback: without the token nothing is shown, and no command line contains it."""
+    (tmp_path / "secret").write_text("of-a-file-1234\n")
+    for options in ((), ("--token", f"@{tmp_path / 'secret'}")):
+        with serving(tmp_path / "harvests", *options) as pages:
+            for path in ("/", "/new", "/search", "/static/app.js"):
+                status, _, text = ask(pages, "GET", path)
+                assert status == 401
+                assert pages.token not in text
+            shown = subprocess.run(["ps", "axww", "-o", "args"], capture_output=True, text=True, check=True).stdout
+            assert pages.token not in shown
+            assert ask(pages, "GET", "/", own(pages))[0] == 200
+
+
 def test_other_addresses_only_with_a_token(tmp_path: Path) -> None:
     """An address that others can reach requires --token."""
     from tests.command import upwell
@@ -196,4 +215,4 @@ def test_what_a_harvest_folder_says_reads_no_other_file(hostile: tuple[Serving, 
     """Names in URLs are names of harvests, never paths."""
     pages, _ = hostile
     for name in ("..", "..%2f..", "evil.example~..", "%2e%2e~etc", "."):
-        assert ask(pages, "GET", f"/harvests/{name}/records")[0] in (404, 405), name
+        assert ask(pages, "GET", f"/harvests/{name}/records", own(pages))[0] in (404, 405), name

@@ -8,6 +8,7 @@ from upwell.answers.totals import TotalsTrust
 from upwell.arrays.key_set import KeySet
 from upwell.choose.coverage import MAX_COMPARED, CoverageEvidence, CoverageStatement
 from upwell.choose.plan import Reason
+from upwell.choose.repetition import Repetition
 from upwell.choose.result_pages import FinishedQuery, cap_evidence, learn_cap
 from upwell.choose.size import next_new
 from upwell.choose.word_index import WordIndex
@@ -52,6 +53,7 @@ class SourceLedger:
     totals_with_next: Counter[int] = field(default_factory=Counter)  # totals of answers with more than one page
     totals_trust: Counter[TotalsTrust] = field(default_factory=Counter)  # judgements of the totals of finished queries
     coverage: CoverageEvidence = field(default_factory=lambda: CoverageEvidence(WordIndex()))  # evidence for the size
+    repetition: Repetition = field(default_factory=Repetition)  # evidence that the source invents records
     relearned: int = 0
     stopped: Reason = "exhausted"
     _statement: CoverageStatement | None = None
@@ -160,8 +162,8 @@ class SourceLedger:
 
     @property
     def lower_bound(self) -> bool:
-        """Return True if the size has no upper bound."""
-        return self.statement.is_lower_bound
+        """Return True if the size has no upper bound; it has none if the source invents records."""
+        return self.statement.is_lower_bound or self.repetition.repeated > 0
 
     @property
     def size_by(self) -> str:
@@ -197,6 +199,7 @@ class SourceLedger:
             "totals": self.totals_are_exact,
             "understands": self.operators,
             "relearned": self.relearned,
+            "repeated": self.repetition.repeated,
             # new records expected from 100 more requests
             "next_100": round(next_new([(requests, held) for requests, held, _ in self.curve])),
             "filtered": dict(self.filtered),

@@ -184,7 +184,8 @@ def harvest(
     from upwell.cli.progress import ProgressLine
 
     sites = options.checked_sites(places)
-    jobs = (_job(site, values_for(context, site)) for site in sites)
+    typed = _typed(places, context.params["allow"] or ())
+    jobs = (_job(site, values_for(context, site), is_typed=site in typed) for site in sites)
     outcomes = Outcomes(len(sites), as_json)
     with ProgressLine(total_budget or _budget(context, sites), not as_json, log) as observe:
         api.harvest_each(
@@ -209,6 +210,11 @@ def harvest(
     raise typer.Exit(CHANGED if exit_code and not code and outcomes.has_changed else code)
 
 
+def _typed(places: Sequence[str], allow: Sequence[str]) -> set[str]:
+    """Return the sites that the user typed: not the lines of a file, unless --allow names the file."""
+    return {*places, *(site for place in places if place in allow for site in options.checked_sites([place]))}
+
+
 def _budget(context: typer.Context, sites: Sequence[str]) -> int:
     """Return the sum of the sites' budgets; upwell.toml may set a different budget for some."""
     settings = context.obj
@@ -217,7 +223,7 @@ def _budget(context: typer.Context, sites: Sequence[str]) -> int:
     return sum(int(values_for(context, site)["budget"]) for site in sites)
 
 
-def _job(site: str, values: dict[str, Any]) -> api.Job:
+def _job(site: str, values: dict[str, Any], *, is_typed: bool) -> api.Job:
     """Build the job of one site from the values of the options for it."""
     plan = Plan(
         budget=values["budget"],
@@ -236,7 +242,8 @@ def _job(site: str, values: dict[str, Any]) -> api.Job:
         refresh=values["refresh"],
         browser=options.choice("--browser", values["browser"], options.BROWSERS),
     )
-    return api.Job(url=site, plan=plan, manners=manners_of(values, site))
+    manners = manners_of(values, site, is_typed=is_typed)
+    return api.Job(url=site, plan=plan, manners=manners, is_listed=not is_typed)
 
 
 def _models(file: Path) -> "tuple[SourceModel, ...]":

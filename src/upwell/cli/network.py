@@ -15,12 +15,13 @@ from upwell.config import Settings
 from upwell.errors import WrongUsage
 from upwell.net.access import Access, parse_header
 from upwell.net.manners import Manners
+from upwell.places import shown
 from upwell.urls.hosts import host_and_port
 
 if TYPE_CHECKING:
     from upwell.net.cookies import Cookie
 
-__all__ = ["OPTIONS", "asks_sites", "converted", "manners_of", "option_name", "values_for"]
+__all__ = ["OPTIONS", "asks_sites", "converted", "from_file", "manners_of", "option_name", "values_for"]
 
 # option → its annotation, and its default
 OPTIONS: dict[str, tuple[Any, Any]] = {
@@ -28,6 +29,7 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
     "contact": (options.Contact, ""),
     "user_agent": (options.UserAgent, ""),
     "ignore_robots": (options.IgnoreRobots, False),
+    "allow": (options.Allow, None),
     "cookies": (options.Cookies, None),
     "header": (options.Header, None),
     "user": (options.User, ""),
@@ -38,6 +40,15 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
     "key": (options.CertificateKey, None),
     "ca": (options.Authority, None),
 }
+
+CREDENTIALS = (
+    "cookies",
+    "header",
+    "user",
+    "token",
+    "login",
+    "cert",
+)  # options that only an address named by the user gets
 
 
 def asks_sites(verb: Callable[..., None]) -> Callable[..., None]:
@@ -88,17 +99,28 @@ def converted(context: typer.Context, parameter: Any, value: Any, where: str) ->
         raise WrongUsage(f"{where} = {value!r}: {error.message}") from error
 
 
-def manners_of(values: dict[str, Any], site: str) -> Manners:
-    """Build the manners and the access for one site from the values of the options."""
-    user, _, password = _from_file(values["user"], "--user").partition(":")
+def manners_of(values: dict[str, Any], site: str, *, is_typed: bool = True) -> Manners:
+    """Build the manners and the access for one site from the values of the options.
+
+    A site that was not typed in this command, but comes from a file, gets no credentials, unless --allow names it.
+    """
+    allow = tuple(name for name in values["allow"] or () if "://" in name or not Path(name).is_file())
+    if not is_typed and not Manners(allow=allow).names(site):
+        given = [name for name in CREDENTIALS if values[name]]
+        if given and not allow:
+            raise WrongUsage(
+                f"--{given[0]} is sent only to an address that you type, and {shown(site)} comes from a file; add --allow {shown(site)}"
+            )
+        values = values | dict.fromkeys(given, "")
+    user, _, password = from_file(values["user"], "--user").partition(":")
     if user and not password:
         password = _ask_password(user)
     access = Access(
         cookies=_cookies(values, site),
-        headers=tuple(parse_header(_from_file(header, "--header")) for header in values["header"] or ()),
+        headers=tuple(parse_header(from_file(header, "--header")) for header in values["header"] or ()),
         user=user,
         password=password,
-        token=_from_file(values["token"], "--token"),
+        token=from_file(values["token"], "--token"),
         proxy=values["proxy"],
         certificate=str(values["cert"] or ""),
         key=str(values["key"] or ""),
@@ -109,6 +131,7 @@ def manners_of(values: dict[str, Any], site: str) -> Manners:
         contact=values["contact"],
         agent=values["user_agent"] or Manners.agent,
         ignore_robots=values["ignore_robots"],
+        allow=allow,
         access=access,
     )
 
@@ -129,7 +152,7 @@ def _cookies(values: dict[str, Any], site: str) -> "tuple[Cookie, ...]":
     return cookies
 
 
-def _from_file(text: str, option: str) -> str:
+def from_file(text: str, option: str) -> str:
     """Return a value, or the content of the file for `@FILE`, which keeps a secret out of the list of processes."""
     if not text.startswith("@"):
         return text

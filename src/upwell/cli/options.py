@@ -98,6 +98,16 @@ IgnoreRobots = Annotated[
     bool,
     typer.Option("--ignore-robots", rich_help_panel=POLITENESS, help="Ignore robots.txt. For your own sites only."),
 ]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow",
+        metavar="ADDRESS",
+        rich_help_panel=ACCESS,
+        help="Host or address that may be in a private network; or a file of addresses that you wrote. Addresses from a file get your credentials "
+        "only if they are named here. May be repeated.",
+    ),
+]
 Cookies = Annotated[
     Path | None,
     typer.Option(
@@ -584,19 +594,23 @@ Host = Annotated[
 PageToken = Annotated[
     str,
     typer.Option(
-        "--token", metavar="SECRET", help="Secret required to see or change anything; default: open to this machine."
+        "--token",
+        metavar="SECRET",
+        help="Secret required to see or change anything, or @FILE, which keeps it out of the list of processes; default: a random one.",
     ),
 ]
 
 # upwell mcp
 MaxBudget = Annotated[
     int,
-    typer.Option("--max-budget", min=1, metavar="N", help="Most requests of one harvest, whatever a model asks for."),
+    typer.Option("--max-budget", min=1, metavar="N", help="Most requests to one server, whatever a model asks for."),
 ]
 AllowedHosts = Annotated[
     list[str] | None,
     typer.Option(
-        "--allow", metavar="HOST", help="Allowed host, including its subdomains (may be repeated); default: any."
+        "--allow",
+        metavar="HOST",
+        help="Allowed host, including its subdomains (may be repeated); default: any, but none in a private network.",
     ),
 ]
 OverHttp = Annotated[bool, typer.Option("--http", help="Serve HTTP on this machine instead of stdin and stdout.")]

@@ -8,13 +8,14 @@ from types import FrameType
 
 from upwell.cli import options
 from upwell.cli.app import app
+from upwell.cli.network import from_file
 from upwell.cli.printing import as_json_text
 from upwell.errors import MissingExtra, UpwellError, WrongUsage
 
 __all__ = ["mcp", "serve"]
 
 
-@app.command(epilog="Example: upwell serve harvest\n\nExample: upwell serve harvest --host 0.0.0.0 --token SECRET")
+@app.command(epilog="Example: upwell serve harvest\n\nExample: upwell serve harvest --host 0.0.0.0 --token @secret.txt")
 def serve(
     folder: options.ServedFolder = Path("harvest"),
     port: options.ServePort = 8765,
@@ -22,6 +23,7 @@ def serve(
     token: options.PageToken = "",
     rate: options.Rate = 1.0,
     contact: options.Contact = "",
+    allow: options.Allow = None,
     as_json: options.Json = False,
 ) -> None:
     """Serve pages to watch harvests, browse their records, and start and stop them.
@@ -39,6 +41,7 @@ def serve(
         ) from missing
     if folder.exists() and not folder.is_dir():
         raise WrongUsage(f"{folder} is not a folder; give the folder named with -o in `upwell harvest`")
+    token = from_file(token, "--token")
     check_exposure(host, token)
     try:
         listening = socket.create_server(
@@ -49,10 +52,10 @@ def serve(
             f"{host} port {port} cannot be used ({error.strerror}); choose another with --port"
         ) from error
     number = int(listening.getsockname()[1])
-    manners = {"rate": rate, "contact": contact}
+    manners = {"rate": rate, "contact": contact, "allow": tuple(allow or ())}
     pages = create_app(folder.resolve(), host=host, port=number, token=token, manners=manners)
     displayed = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host  # noqa: S104 # only compared
-    address = f"http://{displayed}:{number}/" + (f"?token={token}" if token else "")
+    address = f"http://{displayed}:{number}/?token={pages.state.token}"
     if as_json:
         print(as_json_text({"url": address, "token": pages.state.token}), flush=True)
     print(f"the pages are at {address} (stop them with Ctrl-C)", file=sys.stderr, flush=True)

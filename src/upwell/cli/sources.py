@@ -29,6 +29,7 @@ MAX_FIELD = 60  # characters of a field in a line
 MAX_FIELDS = 6  # fields of a record in a line
 MAX_NAMED = 20  # sources with problems that are named; the others are only counted
 STOPPED_EARLY = 3  # exit code
+MAX_TABLE_ROWS = 10_000  # rows of an aligned table, which is laid out in memory; safety limit
 
 
 @app.command(
@@ -54,7 +55,7 @@ def ask(
         places,
         pages=pages,
         deadline=deadline,
-        manners=lambda address: manners_of(values_for(context, address), address),
+        manners=lambda address: manners_of(values_for(context, address), address, is_typed=False),
     )
     for finding in result.findings[:limit]:
         for line in [as_json_text(finding.as_dict())] if as_json else _finding_lines(finding):
@@ -180,7 +181,10 @@ def _lines(answer: "QueryResult", format: str) -> Iterator[str]:
 
         yield from csv_lines(answer.columns, answer)
     else:
-        yield from table_lines(answer.columns, list(answer))
+        rows = answer.first(MAX_TABLE_ROWS + 1)
+        yield from table_lines(answer.columns, rows[:MAX_TABLE_ROWS])
+        if len(rows) > MAX_TABLE_ROWS:
+            warn(f"only the first {MAX_TABLE_ROWS:,} rows are shown; use --format csv or json for all")
 
 
 def _write(answer: "QueryResult", path: Path, format: str) -> None:
@@ -219,7 +223,7 @@ def enrich(
         source,
         out=out,
         budget=budget,
-        manners=manners_of(values_for(context, address), address),
+        manners=manners_of(values_for(context, address), address, is_typed=False),
         format=options.choice("--format", format, options.FORMATS),
         tell=_last_line,
     )

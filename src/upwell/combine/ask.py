@@ -134,6 +134,15 @@ async def ask(
     return AskResult(findings=tuple(merge(answers, query)), answers=tuple(answers))
 
 
+def check_credentials(manners: Manners) -> None:
+    """Raise WrongUsage if credentials were given and no address for them."""
+    if manners.access.has_credentials and not manners.allow:
+        raise WrongUsage(
+            "cookies, headers, passwords, tokens and certificates are sent only to an address that you name, and the sources come from files; "
+            "add --allow ADDRESS for each source that should get them"
+        )
+
+
 async def ask_sources(
     query: str,
     files: Sequence[Path],
@@ -155,7 +164,8 @@ async def ask_sources(
                 except UpwellError as error:
                     answers[file].append(SourceAnswer(source=_place(file), trouble=str(error)))
                     return
-                manners = manners_of(sources[0].interface.page or sources[0].interface.url)
+                manners = manners_of(sources[0].address)
+                check_credentials(manners)
                 limited = replace(manners, timeout=min(manners.timeout, deadline))
                 for source in sources:
                     if (request := interfaces.fill(source.interface, query)) in sent:
@@ -163,7 +173,10 @@ async def ask_sources(
                     sent.add(request)
                     answers[file].append(SourceAnswer(source=source.name))
                     async with _network(source, limited) as network:
-                        await _Asking(source, answers[file][-1], thread, network).ask(query, pages)
+                        try:
+                            await _Asking(source, answers[file][-1], thread, network).ask(query, pages)
+                        except BudgetSpent as error:
+                            answers[file][-1].trouble = str(error)
 
     tasks = [asyncio.ensure_future(ask_file(file)) for file in files]
     try:
@@ -196,6 +209,7 @@ async def ask_each(
 ) -> str:
     """Send queries to one source one after the other, and fill `answers`; return why it stopped: exhausted, budget or blocked."""
     failures = sent = 0
+    check_credentials(manners)
     async with _network(source, manners, memory) as network:
         net = network.net
         net.exhausted = lambda wait: f"the budget of {budget:,} requests is spent" if net.sent >= budget else ""
@@ -242,7 +256,10 @@ class _Network:
 async def _network(source: LearnedSource, manners: Manners, memory: Memory | None = None) -> AsyncIterator[_Network]:
     interface = source.interface
     async with AsyncExitStack() as stack:
-        fetcher = Fetcher(manners, user_urls=(interface.page or interface.url,), memory=memory)
+        # the address is the choice of a file: it gets credentials only if the user named it too
+        user_urls = (source.address,) if manners.names(source.address) else ()
+        fetcher = Fetcher(source.trusted(manners), user_urls=user_urls, memory=memory)
+        fetcher.allow(Request(url=source.address))
         net = await stack.enter_async_context(fetcher)
         chromium = await stack.enter_async_context(Chromium(net, SearchOnlyPolicy())) if interface.rendered else None
         yield _Network(net, chromium, source.consent_pages)

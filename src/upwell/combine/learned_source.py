@@ -2,18 +2,21 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from upwell.discover.consent_page import ConsentPage
 from upwell.errors import WrongUsage
-from upwell.source.model import SourceModel, interface_entry, load_all
+from upwell.net.manners import Manners
+from upwell.source.model import OWN_SOURCE, SourceModel, interface_entry, interface_text, load_all
 from upwell.store.remote import local_copy
+from upwell.store.user_memory import is_remembered
 from upwell.table.schema import TableColumn, columns_from_json, shape_rows
 from upwell.table.value_types import typed_fields
 from upwell.types import Record, SearchInterface, interface_of
+from upwell.urls.hosts import host_and_port, is_private_address
 
 __all__ = ["SOURCE_FILE", "LearnedSource", "SourceAnswer", "load_sources", "source_files"]
 
@@ -29,6 +32,22 @@ class LearnedSource:
     model: SourceModel
     tables: Mapping[str, Sequence[TableColumn]] = field(default_factory=dict)  # entity kind → columns of its table
     consent_pages: tuple[ConsentPage, ...] = ()  # that were clicked through
+    interface_text: str = ""  # the interface as in the file
+
+    @property
+    def address(self) -> str:
+        """Return the address of the site, as the file names it."""
+        return self.interface.page or self.interface.url
+
+    def is_own(self) -> bool:
+        """Return True if a harvest of this user learned exactly this interface, so that its requests are not a stranger's choice."""
+        return is_remembered(OWN_SOURCE, self.interface_text)
+
+    def trusted(self, manners: Manners) -> Manners:
+        """Return the manners to query this source: its private address is allowed if a harvest of this user learned it."""
+        addresses = dict.fromkeys((self.address, self.interface.url))
+        private = [address for address in addresses if is_private_address(host_and_port(address)[0])]
+        return replace(manners, allow=(*manners.allow, *private)) if private and self.is_own() else manners
 
     def fields(self, records: Sequence[Record]) -> list[dict[str, object]]:
         """Return the records' fields, named and typed as in the harvested table, or as read if there is no table."""
@@ -109,9 +128,14 @@ def load_sources(file: Path) -> list[LearnedSource]:
     several = len(interfaces) > 1
     return [
         LearnedSource(
-            name=_name(interface, several), interface=interface, model=model, tables=tables, consent_pages=pages
+            name=_name(interface, several),
+            interface=interface,
+            model=model,
+            tables=tables,
+            consent_pages=pages,
+            interface_text=interface_text(entry),
         )
-        for interface, model, pages in zip(interfaces, models, consent_pages, strict=True)
+        for interface, model, pages, entry in zip(interfaces, models, consent_pages, entries, strict=True)
     ]
 
 

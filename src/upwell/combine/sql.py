@@ -45,6 +45,8 @@ NUMBERS = frozenset(("BIGINT", "DOUBLE"))
 # rows of all tables together used to align columns: the time grows with the square of the number of tables
 ALIGNED_ROWS = 3000
 MIN_ALIGNED_ROWS = 300  # minimum rows of each table used to align columns
+MEMORY_LIMIT = "2GB"  # of DuckDB for one query, which then uses the disk; safety limit
+MAX_TEMPORARY_SIZE = "10GB"  # of what it writes to the disk; safety limit
 SITE_TABLE = 'SELECT * FROM "{}"'
 SAME_AS_COLUMNS = ("a_site", "a_key", "b_site", "b_key", "score")
 
@@ -96,6 +98,9 @@ class Database:
 
         connection = parquet.connect()
         connection.execute("SET python_enable_replacements = false")  # names in a query never refer to Python variables
+        connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
+        connection.execute(f"SET temp_directory = {_literal(self._scratch / 'spilled')}")
+        connection.execute(f"SET max_temp_directory_size = '{MAX_TEMPORARY_SIZE}'")
         try:
             statements = duckdb.extract_statements(query)
             if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
@@ -220,6 +225,15 @@ class QueryResult:
             while batch := result.fetchmany(parquet.BATCH_ROWS):
                 yield from batch
         except duckdb.Error as error:  # for example a value that cannot be cast
+            raise WrongUsage(str(error).strip()) from error
+
+    def first(self, limit: int, offset: int = 0) -> list[tuple[Any, ...]]:
+        """Return some rows without computing the others; a listing such as SHOW TABLES has few and is read as a whole."""
+        import duckdb
+
+        try:
+            return self._connection.sql(self._query).limit(limit, offset).fetchall()
+        except duckdb.Error as error:
             raise WrongUsage(str(error).strip()) from error
 
     def rows(self) -> Iterator[dict[str, Any]]:

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from upwell.errors import MissingExtra
 from upwell.report.charts import plain_type
+from upwell.store.user_memory import remember
 from upwell.table import parquet
 from upwell.table.parquet import pandas_frame, polars_frame
 from upwell.table.writers import FORMATS, Format, write
+from upwell.urls.hosts import host_and_port, is_private_address
 
 if TYPE_CHECKING:
     import pandas
@@ -179,7 +181,7 @@ class Result:
 def write_files(site: SiteHarvest, folder: Path, format: Format) -> Result:
     """Write the tables, source model, summary and report of a harvest, each file completely or not at all."""
     from upwell.report import report  # imported here: a finished harvest does not need it
-    from upwell.source.model import INTERFACE_KEY
+    from upwell.source.model import INTERFACE_KEY, OWN_SOURCE, interface_text
     from upwell.table.build import WITH_PAGES, build_tables, saved_columns
     from upwell.table.schema import columns_to_json
 
@@ -211,6 +213,11 @@ def write_files(site: SiteHarvest, folder: Path, format: Format) -> Result:
         partial = folder / f".{name}.part"
         partial.write_text(text, encoding="utf-8")
         partial.replace(folder / name)
+    for model in models:
+        if is_private_address(host_and_port(model[INTERFACE_KEY]["url"])[0]):
+            remember(
+                OWN_SOURCE, interface_text(model)
+            )  # `upwell ask` queries a private address only if the user has harvested it
     describe_tables(folder, tables, summary["title"], summary["site"], site.url, summary["statement"])
     return Result(folder=folder, records=records, report=folder / "report.html", summary=summary)
 

@@ -32,9 +32,10 @@ from upwell.store.folder import folder_of, open_folder, refuse_links
 from upwell.store.location import PostgresLocation, has_state, open_database, state_location
 from upwell.store.remote import LEASE_SECONDS, RemoteFolder, is_remote, without_credentials
 from upwell.store.state import ASKED_BY_NOTE, CORRECTED_NOTE, State
+from upwell.store.user_memory import remember
 from upwell.table.writers import Format
 from upwell.types import Skipped
-from upwell.urls.hosts import without_login
+from upwell.urls.hosts import host_and_port, is_private_address, without_login
 from upwell.version import installed_version
 
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ if TYPE_CHECKING:
     from upwell.harvest.summary import SiteHarvest
     from upwell.results import Summary
 
-__all__ = ["copy_open_database", "folder_for", "harvest_remotely", "harvest_to"]
+__all__ = ["OWN_HARVEST", "copy_open_database", "folder_for", "harvest_remotely", "harvest_text", "harvest_to"]
+
+OWN_HARVEST = "harvest"  # kind under which the user's own harvests of private addresses are remembered
 
 # Remote folders.
 
@@ -178,19 +181,22 @@ async def harvest_to(
     observe: Observer,
     format: Format,
     state_at: str = "",
+    started: float | None = None,
 ) -> Result:
     """Harvest a site into its folder below `out`, a path or a remote URL; a harvest that was finished before is returned at once.
 
-    `state_at` is the URL of a PostgreSQL database for the state, for many workers; by default the state is in the folder.
+    `state_at` is the URL of a PostgreSQL database for the state, for many workers; by default the state is in the folder. The time limit
+    counts from `started`, on the monotonic clock.
     """
+    started = time.monotonic() if started is None else started
     if not is_remote(out):
-        return await _harvest_locally(url, Path(out), plan, manners, observe, format, state_at)
+        return await _harvest_locally(url, Path(out), plan, manners, observe, format, state_at, started)
 
     return await harvest_remotely(
         url,
         str(out),
         lambda folder: folder_for(url, folder, plan, manners.access, state_at),
-        lambda folder: _harvest_locally(url, folder, plan, manners, observe, format, state_at, WARC_BYTES),
+        lambda folder: _harvest_locally(url, folder, plan, manners, observe, format, state_at, started, WARC_BYTES),
         observe,
         state_at,
     )
@@ -204,6 +210,7 @@ async def _harvest_locally(
     observe: Observer,
     format: Format,
     state_at: str,
+    started: float,
     warc_bytes: int = WARC_FILE_BYTES,
 ) -> Result:
     wanted = _harvest_identity(url, plan, manners.access)
@@ -222,6 +229,8 @@ async def _harvest_locally(
         FolderLog(folder, plan.budget, observe) as observe,
     ):
         _claim(state, wanted)
+        if is_private_address(host_and_port(url)[0]):
+            remember(OWN_HARVEST, harvest_text(without_login(url), wanted))
         state.set_note(
             "started", json.dumps({"url": without_login(url), "budget": plan.budget, "details": plan.details})
         )
@@ -243,6 +252,7 @@ async def _harvest_locally(
                 recorder=archive,
                 folder=folder,
                 key=unlimited and wanted + unlimited,
+                started=started,
             )
         except asyncio.CancelledError:
             if len(state):
@@ -268,6 +278,11 @@ def _harvest_identity(url: str, plan: Plan, access: Access) -> str:
     parts = urlsplit(url)
     page = f"{parts.netloc.lower()}{parts.path.rstrip('/')}" + (f"?{parts.query}" if parts.query else "")
     return json.dumps([page, plan.about, plan.search_interface, plan.form, access.kind])
+
+
+def harvest_text(url: str, identity: str) -> str:
+    """Return a harvest as text under which it is remembered that the user started it."""
+    return f"{url}\n{identity}"
 
 
 def _choose_folder(folder: Path, wanted: str, state_at: str = "") -> Path:

@@ -37,7 +37,7 @@ from upwell.errors import (
     WrongUsage,
 )
 from upwell.harvest.checkpoint import Checkpoint, replayed_events
-from upwell.harvest.events import Found, Observer, Passed, Stopped, wants_records
+from upwell.harvest.events import Found, Observer, Passed, Stopped, Trouble, wants_records
 from upwell.harvest.reader import BudgetUse, SiteContext, purpose
 from upwell.harvest.refresh import compare_runs, merge_sightings, queries_to_repeat, start_refresh
 from upwell.harvest.session import SafePoint, SessionSteps, SourceSession
@@ -59,6 +59,7 @@ from upwell.types import (
     Request,
     Response,
     SearchInterface,
+    Skipped,
     TypedInterface,
 )
 
@@ -197,12 +198,13 @@ async def run(
     recorder: Recorder | None = None,
     folder: Path | None = None,
     key: str = "",
+    started: float | None = None,
 ) -> SiteHarvest:
     """Harvest one site from its home page; cancelling the task (Ctrl-C) ends it with the results so far.
 
-    Checkpoints are kept in `folder` for a harvest with the same `key`.
+    Checkpoints are kept in `folder` for a harvest with the same `key`. The time limit counts from `started`, on the monotonic clock.
     """
-    started = time.monotonic()
+    started = time.monotonic() if started is None else started
     site = SiteHarvest(
         url=url, state=State() if state is None else state, ignored_robots=manners.ignore_robots, rate=manners.rate
     )
@@ -289,7 +291,14 @@ async def run(
         site.sources = [source for source in site.sources if source.is_readable] or site.sources
         if plan.refresh and site.stopped != "interrupted":
             ended = {asked: is_cut_off for session in sessions for asked, is_cut_off in session.ended.items()}
-            site.refreshed = await compare_runs(site, before, ended, net)
+            try:
+                async with _time_of(plan, started):
+                    site.refreshed = await compare_runs(site, before, ended, net)
+            except BudgetSpent:
+                _stop(site, "budget")
+        for origin in sorted(net.withheld):
+            reason = f"the credentials are not sent to {origin}, because you named {url}; to send them there, harvest that address"
+            observe(Trouble(skipped=Skipped(stage="access", page=origin, reason=reason)))
         site.requests, site.bytes, site.seconds = net.sent, net.bytes, time.monotonic() - started
         site.keep_size()
         if site.stopped in ENDS:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from upwell.choose.plan import Plan
-from upwell.errors import Crashed, Interrupted, Unreachable, UpwellError
+from upwell.errors import Crashed, Interrupted, Refused, Unreachable, UpwellError
 from upwell.net.access import split_credentials
 from upwell.net.manners import Manners
 from upwell.places import address_of, addresses_to_try, shown
-from upwell.urls.hosts import host_and_port
+from upwell.urls.hosts import host_and_port, is_private_address
 
 if TYPE_CHECKING:
     from upwell.harvest.events import Event, Observer
@@ -31,6 +32,7 @@ class Job:
     url: str
     plan: Plan = field(default_factory=Plan)
     manners: Manners = field(default_factory=Manners)
+    is_listed: bool = False  # the URL is a line of a file, which the user may not have written
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +63,9 @@ async def harvest_site(work: SiteWork, observe: Observer) -> Result | UpwellErro
     from upwell.harvest.events import Held, without_records
     from upwell.harvest.harvest_folder import harvest_to
 
-    job = work.job
+    job, started = work.job, time.monotonic()
+    if job.is_listed and (refusal := _refusal_of_listed(job)) is not None:
+        return refusal
 
     @without_records
     def observe_without_records(event: Event) -> None:
@@ -73,10 +77,10 @@ async def harvest_site(work: SiteWork, observe: Observer) -> Result | UpwellErro
     async def at(url: str) -> Result:
         clean, access = split_credentials(url, job.manners.access)
         manners = replace(job.manners, access=access)
-        return await harvest_to(clean, work.out, job.plan, manners, tell, work.format, work.state)
+        return await harvest_to(clean, work.out, job.plan, manners, tell, work.format, work.state, started)
 
     try:
-        return await try_addresses(job.url, at)
+        return await try_addresses(job.url, at, has_credentials=job.manners.access.has_credentials)
     except UpwellError as error:
         return error
     except asyncio.CancelledError:
@@ -88,9 +92,28 @@ async def harvest_site(work: SiteWork, observe: Observer) -> Result | UpwellErro
         return Crashed(f"{shown(job.url)}: {why}; this is a bug in Upwell, please report it")
 
 
-async def try_addresses(place: str, ask: Callable[[str], Coroutine[Any, Any, T]]) -> T:
-    """Call `ask` with the URL that a user entered; without a scheme, try HTTPS first and HTTP if it is unreachable."""
+def _refusal_of_listed(job: Job) -> Refused | None:
+    """Return why a line of a file is not requested: a private address must be named by the user."""
+    address = address_of(job.url)
+    host, port = host_and_port(address)
+    if not is_private_address(host) or job.manners.names(address):
+        return None
+    server = (f"[{host}]" if ":" in host else host) + (f":{port}" if port else "")
+    return Refused(
+        f"{shown(job.url)} is in a private network and comes from a file; if you want it, add --allow {server}, or --allow with the name of the file"
+    )
+
+
+async def try_addresses(
+    place: str, ask: Callable[[str], Coroutine[Any, Any, T]], *, has_credentials: bool = False
+) -> T:
+    """Call `ask` with the URL that a user entered; without a scheme, try HTTPS first and HTTP if it is unreachable.
+
+    Credentials are never sent over plain HTTP unless the user typed http://.
+    """
     addresses = addresses_to_try(place)
+    if has_credentials or "@" in addresses[0].split("/")[2]:
+        addresses = addresses[:1]
     for address in addresses[:-1]:
         try:
             return await ask(address)

@@ -131,7 +131,13 @@ class SiteHarvest:
             out_of_reach=len(self.out_of_reach),
             about=self.about,
             is_index=bool(self.sources) and all(source.size_by == "index" for source in self.sources),
+            repeating_query=self._repeated(of_query=True),
+            repeating_content=self._repeated(of_query=False),
         )
+
+    def _repeated(self, *, of_query: bool) -> int:
+        """Return the number of records that add no content, of sources that repeat the query or the content of other records."""
+        return sum(s.repetition.repeated for s in self.sources if s.repetition.repeats_query == of_query)
 
     def summary(self, tables: Sequence[Table] = ()) -> dict[str, object]:
         """Return the contents of `summary.json`, with facts about the tables."""
@@ -154,6 +160,7 @@ class SiteHarvest:
                 **first,
                 "skipped": sum(len(source.skipped) for source in self.sources),
                 "lower_bound": self.lower_bound,
+                "repeated": sum(source.repetition.repeated for source in self.sources),
                 "next_hour": self._next_hour(),
                 **({"robots": "ignored"} if self.ignored_robots else {}),
                 "fill": {name: share for table in reversed(tables) for name, share in table.fill().items()},
@@ -182,6 +189,8 @@ def coverage_statement(
     out_of_reach: int = 0,
     about: str = "",
     is_index: bool = False,
+    repeating_query: int = 0,
+    repeating_content: int = 0,
 ) -> str:
     """Return the coverage statement in one sentence, without a percentage if the size has no upper bound.
 
@@ -189,6 +198,8 @@ def coverage_statement(
     '90 records held, 90% of about 100 (95 %: 95–110)'
     >>> coverage_statement(90, Estimate(estimate=100, low=95, high=110), lower_bound=True, out_of_reach=1)
     '90 records held of at least 95; there may be many more. 1 search of the site is out of reach and not counted'
+    >>> coverage_statement(90, Estimate(estimate=90, low=90, high=90), lower_bound=True, repeating_query=85)
+    '90 records held of at least 90; there may be many more. 85 of them only repeat the query: the site seems to invent them'
     """
     if not records:
         return "no records held"
@@ -206,4 +217,8 @@ def coverage_statement(
     if out_of_reach:
         are = "search of the site is" if out_of_reach == 1 else "searches of the site are"
         statement += f". {out_of_reach} {are} out of reach and not counted"
+    if repeating_query:
+        statement += f". {repeating_query:,} of them only repeat the query: the site seems to invent them"
+    if repeating_content:
+        statement += f". {repeating_content:,} of them repeat the content of others under another address"
     return statement

@@ -25,6 +25,7 @@ SECRET_HEADERS = frozenset(("authorization", "proxy-authorization", "cookie"))
 MIN_HIDDEN_CHARS = 4  # shortest secret removed from messages; a shorter one could be any word
 MIN_HIDDEN_IN_PAGES = 16  # shortest token removed from pages that repeat it; a shorter one could be a word of the page
 SOCKS_SCHEMES = ("socks4", "socks4a", "socks5", "socks5h")
+LOGIN_IN_URL = re.compile(r"//[^/\s@'\"]+@")
 HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*:\s*(.*)", re.S)  # RFC 9110 §5.1
 
 
@@ -85,6 +86,11 @@ class Access:
         return tuple(sorted((secret for secret in secrets if len(secret) >= MIN_HIDDEN_CHARS), key=len, reverse=True))
 
     @property
+    def has_credentials(self) -> bool:
+        """Return True if there is anything that only the sites named by the user may get."""
+        return bool(self.cookies or self.headers or self.user or self.token or self.certificate)
+
+    @property
     def has_secrets(self) -> bool:
         """Return True if there is anything to hide."""
         return bool(self.cookies or self.headers or self.user or self.token or self.proxy)
@@ -93,7 +99,7 @@ class Access:
         """Replace the secrets in a text."""
         for secret in self._secrets:
             text = text.replace(secret, REDACTED)
-        return text
+        return LOGIN_IN_URL.sub(f"//{REDACTED}@", text)  # also of a proxy that the environment names
 
     @cached_property
     def _long_tokens(self) -> tuple[str, ...]:
@@ -130,9 +136,10 @@ class Access:
 
     # Connecting
 
-    def ssl_context(self) -> ssl.SSLContext | None:
-        """Return an SSL context with the user's authorities and certificate; None if the defaults suffice."""
-        if not (self.certificate or self.ca):
+    def ssl_context(self, *, with_certificate: bool) -> ssl.SSLContext | None:
+        """Return an SSL context with the user's authorities, and with the user's certificate or without; None if the defaults suffice."""
+        certificate = self.certificate if with_certificate else ""
+        if not (certificate or self.ca):
             return None
         import ssl  # here, because the command line creates an Access without connecting
 
@@ -140,8 +147,8 @@ class Access:
         try:
             if self.ca:
                 context.load_verify_locations(self.ca)
-            if self.certificate:
-                context.load_cert_chain(self.certificate, self.key or None, password=_no_password)
+            if certificate:
+                context.load_cert_chain(certificate, self.key or None, password=_no_password)
         except (OSError, ValueError) as error:
             name = self.ca if self.ca and not Path(self.ca).is_file() else self.certificate or self.ca
             raise WrongUsage(f"{name} cannot be used as a PEM certificate with its key ({error})") from error
@@ -174,9 +181,15 @@ class Access:
             settings |= {"username": unquote(parts.username), "password": unquote(parts.password or "")}
         return settings
 
-    def browser_state(self) -> dict[str, Any] | None:
-        """Return the cookies for playwright's pages; the Fetcher adds the other credentials to their requests."""
-        return {"cookies": [_for_browser(cookie) for cookie in self.cookies], "origins": []} if self.cookies else None
+    def browser_state(self, origins: Iterable[tuple[str, str, int]]) -> dict[str, Any] | None:
+        """Return the cookies that the scripts of the user's sites may see; the Fetcher adds the credentials to the requests of pages."""
+        cookies = [
+            _for_browser(replace(cookie, secure=True) if scheme == "https" else cookie)
+            for scheme, host, _ in origins
+            for cookie in self.cookies
+            if cookie.is_for(host)
+        ]
+        return {"cookies": cookies, "origins": []} if cookies else None
 
 
 def parse_header(text: str) -> tuple[str, str]:
@@ -214,7 +227,7 @@ def _for_browser(cookie: Cookie) -> dict[str, Any]:
         "path": cookie.path,
         "secure": cookie.secure,
         "expires": cookie.expires or -1,
-        "httpOnly": False,
+        "httpOnly": cookie.http_only,
         "sameSite": "Lax",
     }
 

@@ -344,7 +344,7 @@ class Chromium:
                     user_agent=self.net.manners.user_agent,
                     accept_downloads=False,
                     service_workers="block",
-                    storage_state=self.net.access.browser_state(),  # type: ignore[arg-type] # a plain dictionary
+                    storage_state=self.net.access.browser_state(self.net.origins),  # type: ignore[arg-type] # a plain dictionary
                 )
                 return await shown.look(context)
         except (Error, TimeoutError) as error:

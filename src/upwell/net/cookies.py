@@ -25,6 +25,7 @@ class Cookie:
     path: str = "/"
     for_subdomains: bool = False
     secure: bool = False  # over HTTPS only
+    http_only: bool = False  # hidden from the scripts of pages
     expires: float = 0.0  # seconds since 1970; 0: at the end of the session
 
     @property
@@ -66,7 +67,7 @@ def write_cookies(cookies: Sequence[Cookie], path: Path) -> None:
         domain = f".{cookie.domain}" if cookie.for_subdomains else cookie.domain
         flags = ["TRUE" if flag else "FALSE" for flag in (cookie.for_subdomains, cookie.secure)]
         cells = (domain, flags[0], cookie.path, flags[1], str(int(cookie.expires)), cookie.name, cookie.value)
-        lines.append("\t".join(cells))
+        lines.append(HTTP_ONLY * cookie.http_only + "\t".join(cells))
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     path.touch(mode=0o600)
     path.chmod(0o600)
@@ -90,6 +91,7 @@ def _from_netscape(text: str) -> list[Cookie]:
                 path=path or "/",
                 for_subdomains=for_subdomains == "TRUE",
                 secure=secure == "TRUE",
+                http_only=line.startswith(HTTP_ONLY),
                 expires=float(expires or 0),
             )
         )
@@ -110,6 +112,7 @@ def _from_json(saved: Any) -> list[Cookie]:
                 path=item.get("path") or "/",
                 for_subdomains=not item["hostOnly"] if "hostOnly" in item else domain.startswith("."),
                 secure=bool(item.get("secure")),
+                http_only=bool(item.get("httpOnly")),
                 expires=max(0.0, float(expires)),  # playwright writes -1 for session cookies
             )
         )

@@ -21,16 +21,24 @@ import yarl
 from upwell.errors import BudgetSpent, Refused, Unreachable, WouldAct, WrongUsage
 from upwell.logs import shown_url
 from upwell.net.access import SOCKS_SCHEMES
-from upwell.net.connect import GuardedResolver, PacedRequest, create_connector, create_cookie_jar, paces_of_request
+from upwell.net.connect import GuardedResolver, PacedRequest, SiteCookieJar, create_connector, paces_of_request
 from upwell.net.decode import ACCEPT_ENCODING, Decoder, UnacceptableBody
 from upwell.net.manners import Manners
-from upwell.net.pace import HostLeases, Pace, call_store, shared_pace
+from upwell.net.pace import HostLeases, Pace, call_store, shared_pace, user_leases
 from upwell.net.robots import MAX_AGE_SECONDS as ROBOTS_MAX_AGE_SECONDS
 from upwell.net.robots import MAX_BYTES as ROBOTS_MAX_BYTES
 from upwell.net.robots import Robots
 from upwell.types import ArchivedBody, Outcome, Request, Response
 from upwell.urls.acting import acting_words
-from upwell.urls.hosts import host_and_port, is_loopback, is_same_host, percent_encode, without_login
+from upwell.urls.hosts import (
+    host_and_port,
+    is_loopback,
+    is_on_site,
+    is_same_host,
+    origin_of,
+    percent_encode,
+    without_login,
+)
 
 __all__ = ["Fetcher", "Manners", "Memory", "Recorder", "is_cacheable"]
 
@@ -88,7 +96,7 @@ class Fetcher:
         self,
         manners: Manners | None = None,
         *,
-        user_urls: Iterable[str] = (),
+        user_urls: Iterable[str] | None = None,
         recorder: Recorder | None = None,
         memory: Memory | None = None,
     ) -> None:
@@ -101,12 +109,17 @@ class Fetcher:
         self.memory = memory
         self.robots = Robots(self.manners.agent, self._fetch_robots)
         self._session: aiohttp.ClientSession | None = None
-        self._user_urls = tuple(user_urls)
-        self._user_sites = {_site(url) for url in self._user_urls}
+        self._user_urls = tuple(user_urls or ())
+        self._awaits_user_url = user_urls is None  # the first URL fetched counts as the user's
         self._allowed_words: set[str] = set()  # acting words in the URLs and forms that the user named
+        self.origins: set[tuple[str, str, int]] = set()  # scheme, host and port that get the user's credentials
+        self.withheld: set[str] = set()  # other origins of the user's sites, which were not sent the credentials
+        self._cookies: SiteCookieJar | None = None
+        self._resolver = GuardedResolver()
+        for address in self.manners.allow:
+            self._resolver.allowed_sites.add(_site_of_origin(*origin_of(address)[1:]))
         for url in self._user_urls:
-            self.allow(Request(url=url))
-        self._resolver: GuardedResolver | None = None
+            self._name(url)
         self._outages = Outages(self.manners.longest_wait)
         self._paces: dict[str, Pace] = {}  # by host
         self._own_paces: dict[tuple[str, int | None], Pace] = {}  # by host and port, for the Crawl-delay of each server
@@ -114,11 +127,14 @@ class Fetcher:
 
     async def __aenter__(self) -> "Fetcher":
         manners, total = self.manners, self.manners.timeout
-        self._resolver = GuardedResolver()
-        self._resolver.user_sites = self._user_sites
+        self._cookies = SiteCookieJar(self.access)
+        for origin in self.origins:
+            self._cookies.add_origin(origin)
+        self._tls = self.access.ssl_context(with_certificate=False)
+        self._own_tls = self.access.ssl_context(with_certificate=True)
         proxy = self.access.proxy_for(next(iter(self._user_urls), "https://example.org/"))
         self._session = aiohttp.ClientSession(
-            connector=create_connector(self.access, proxy, self._resolver),
+            connector=create_connector(self._tls, proxy, self._resolver),
             timeout=aiohttp.ClientTimeout(
                 total=total,
                 sock_connect=min(manners.connect, total),
@@ -129,7 +145,7 @@ class Fetcher:
                 "Accept": "text/html,application/xhtml+xml,*/*;q=0.8",
                 "Accept-Encoding": ACCEPT_ENCODING,
             },
-            cookie_jar=create_cookie_jar(self.access),
+            cookie_jar=self._cookies,
             auto_decompress=False,
             max_line_size=MAX_HEADER_LINE_BYTES,
             max_field_size=MAX_HEADER_LINE_BYTES,
@@ -151,14 +167,15 @@ class Fetcher:
         """Return the answer to a request after redirects on the same host; a stored answer is replayed instead of sending.
 
         With `reuse`, an answer to the same request that was used before is returned again. Raise Unreachable if there is no answer,
-        Forbidden if robots.txt disallows the URL, and Refused if the host is private and not in `user_urls` (if there are none, the first
-        URL fetched counts as the user's).
+        Forbidden if robots.txt disallows the URL, and Refused if the host is private and not in `user_urls` (if these are not given,
+        the first URL fetched counts as the user's).
         """
         host = _site(request.url)[0]
         if self.manners.rate <= 0 and not is_loopback(host):
             raise WrongUsage(f"rate 0 (no limit) is for loopback only, not for {urlsplit(request.url).netloc}")
-        if not self._user_sites:
-            self._user_sites.add(_site(request.url))
+        if self._awaits_user_url:
+            self._awaits_user_url = False
+            self._name(request.url)
             self.allow(request)
         self._refuse_acting(request)
         return await self.replay_or_send(request, lambda: self._send_with_retries(request), reuse=reuse)
@@ -177,6 +194,24 @@ class Fetcher:
     def gap(self, url: str) -> float:
         """Return the seconds between requests to a host."""
         return max(self._pace(url).current_gap, self._own_pace(url).current_gap)
+
+    def _name(self, url: str) -> None:
+        """Take a URL as one that the user named: its origin gets the credentials, and may be private if it is an address itself."""
+        origin = origin_of(url)
+        self.origins.add(origin)
+        self._resolver.user_sites.add(_site_of_origin(*origin[1:]))
+        if self._cookies is not None:
+            self._cookies.add_origin(origin)
+        self.allow(Request(url=url))
+
+    def _is_own(self, url: str) -> bool:
+        """Return True if a URL gets the user's credentials: scheme, host and port are those that the user named."""
+        origin = origin_of(url)
+        if origin in self.origins:
+            return True
+        if self.access.has_credentials and any(is_on_site(url, own) for own in self._user_urls):
+            self.withheld.add(f"{origin[0]}://{urlsplit(without_login(url)).netloc}")
+        return False
 
     def allow(self, request: Request) -> None:
         """Allow the acting words of a request, because the user named it."""
@@ -331,20 +366,25 @@ class Fetcher:
     async def _send(
         self, request: Request, extra_headers: Mapping[str, str] | None = None, cut_at: int = 0
     ) -> Response:
-        if self._session is None or self._resolver is None:
+        if self._session is None:
             raise RuntimeError("a Fetcher is used inside `async with`")
         site = _site(request.url)
         self._resolver.check(*site)
         pace = self._pace(request.url)
         headers = dict(request.headers) | dict(extra_headers or {})
         headers |= {"Content-Type": request.content_type} if request.content_type else {}
-        if site in self._user_sites:
+        is_own = self._is_own(request.url)
+        if is_own:
             headers |= self.access.site_headers
         own_pace = self._own_pace(request.url)
         self._check_budget(request.url, max(pace.seconds_to_wait, own_pace.seconds_to_wait))
         async with own_pace, pace:
+            if cut_at:  # robots.txt: another process may know a Crawl-delay already
+                await own_pace.wait_for_others()
             self._check_budget(request.url, 0.0)  # other requests may have been sent meanwhile
             self.sent += 1
+            if self.manners.quota is not None:
+                self.manners.quota.count(site)
             started = time.monotonic()
             paces_of_request.set((own_pace, pace))
             async with self._session.request(
@@ -354,6 +394,7 @@ class Fetcher:
                 headers=headers,
                 allow_redirects=False,
                 proxy=self._http_proxy(request.url),
+                ssl=(self._own_tls if is_own else self._tls) or True,
             ) as answer:
                 body = self.access.hide_in_page(await self._read_body(answer, cut_at))
             self.bytes += len(body)
@@ -414,6 +455,11 @@ class Fetcher:
 
     def _check_budget(self, url: str, wait: float) -> None:
         """Raise BudgetSpent if no request may be sent after a wait."""
+        server, quota = _site(url), self.manners.quota
+        if quota is not None and not quota.left(server):
+            raise BudgetSpent(
+                f"{server[0]} has been sent the {quota.max_requests:,} requests that are allowed for one server"
+            )
         if reason := self.exhausted(wait):
             delay = self.robots.crawl_delay(url)
             hint = f" (robots.txt of {urlsplit(url).netloc} asks for {delay:,.0f} s between requests)"
@@ -431,9 +477,16 @@ class Fetcher:
     def _own_pace(self, url: str) -> Pace:
         """Return the pace for the Crawl-delay of one server, which is one port of a host."""
         if (pace := self._own_paces.get(_site(url))) is None:
-            pace = self._own_paces[_site(url)] = Pace(gap=0.0, concurrency=self.manners.concurrency)
+            host, port = _site(url)
+            leases = (self.memory.host_leases if self.memory is not None else None) or user_leases()
+            pace = self._own_paces[host, port] = Pace(
+                gap=0.0,
+                concurrency=self.manners.concurrency,
+                host=f"{host}:{port or ''} Crawl-delay",
+                leases=leases if self.manners.rate > 0 else None,
+            )
         if self.manners.rate > 0 and not self.manners.ignore_robots:
-            pace.gap = min(self.robots.crawl_delay(url), self.manners.longest_crawl_delay)
+            pace.set_gap(min(self.robots.crawl_delay(url), self.manners.longest_crawl_delay))
         return pace
 
     def _back_off(self, url: str, attempt: int, retry_after: float = 0.0) -> None:
@@ -452,7 +505,10 @@ def _site(url: str) -> tuple[str, int | None]:
 
 @lru_cache(4096)
 def _site_of(origin: str) -> tuple[str, int | None]:
-    host, port = host_and_port(origin)
+    return _site_of_origin(*host_and_port(origin))
+
+
+def _site_of_origin(host: str, port: int | None) -> tuple[str, int | None]:
     return host, None if port in (80, 443) else port
 
 

@@ -103,6 +103,7 @@ def _cookie(cookie: dict[str, Any]) -> Cookie:
         path=cookie["path"],
         for_subdomains=cookie["domain"].startswith("."),
         secure=cookie["secure"],
+        http_only=bool(cookie.get("httpOnly")),
         expires=max(0.0, float(cookie["expires"])),
     )
 

@@ -1,11 +1,29 @@
 """Politeness towards servers, and limits on the resources that a server can use up."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from upwell.errors import WrongUsage
 from upwell.net.access import Access
+from upwell.urls.hosts import host_and_port, origin_of
 
-__all__ = ["Manners"]
+__all__ = ["Manners", "RequestQuota"]
+
+
+class RequestQuota:
+    """Counts the requests to each server, and says when one has received as many as the user allows."""
+
+    def __init__(self, max_requests: int) -> None:
+        self.max_requests = max_requests
+        self._sent: Counter[object] = Counter()
+
+    def left(self, server: object) -> int:
+        """Return the number of requests that may still be sent to a server."""
+        return max(0, self.max_requests - self._sent[server])
+
+    def count(self, server: object) -> None:
+        """Count a request."""
+        self._sent[server] += 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +45,11 @@ class Manners:
     )
     # seconds; a server whose Retry-After is longer, or that refuses connections for longer, is given up
     longest_wait: float = 120.0
+    # Hosts and addresses that the user named besides the site: each may be in a private network, and a source that a file names is sent
+    # the credentials only if its address is among them.
+    allow: tuple[str, ...] = ()
     access: Access = field(default_factory=Access)  # credentials and proxy of the user
+    quota: "RequestQuota | None" = field(default=None, compare=False)  # limit of all Fetchers together
 
     def __post_init__(self) -> None:
         for name in ("rate", "retries", "longest_wait"):
@@ -36,6 +58,11 @@ class Manners:
         for name in ("concurrency", "timeout", "connect", "first_byte", "max_bytes"):
             if getattr(self, name) <= 0:
                 raise WrongUsage(f"{name}={getattr(self, name)}: it must be more than 0")
+        for address in self.allow:
+            if not host_and_port(address if "://" in address else f"//{address}")[0]:
+                raise WrongUsage(
+                    f"--allow {address}: it should be a host or an address, such as example.org or http://10.0.0.5:8080/"
+                )
         if not self.agent.strip() or not (self.agent + self.contact).isprintable():
             raise WrongUsage("the agent and the contact are sent as one header: they must be plain text on one line")
 
@@ -43,3 +70,7 @@ class Manners:
     def user_agent(self) -> str:
         """Return the User-Agent header."""
         return f"{self.agent} (+{self.contact})" if self.contact else self.agent
+
+    def names(self, address: str) -> bool:
+        """Return True if the user named the origin of an address with --allow."""
+        return origin_of(address) in {origin_of(allowed) for allowed in self.allow}

@@ -6,6 +6,7 @@
 
 import asyncio
 import fcntl
+import math
 import mmap
 import os
 import struct
@@ -23,11 +24,12 @@ from zlib import crc32
 
 __all__ = ["FileLeases", "HostLeases", "Pace", "call_store", "shared_pace", "user_leases"]
 
-# The file is a memory-mapped table of times, indexed by the hash of the host's name. Two hosts with the same slot wait for each other, which
+# The file is a memory-mapped table of leases, indexed by the hash of the host's name. Two hosts with the same slot wait for each other, which
 # is only slower: with a thousand hosts at once it affects one in a thousand.
 SLOTS = 2**20
-TIME = struct.Struct("=d")  # seconds since 1970: a clock that survives a restart of the machine
-MAX_WAIT_SECONDS = 3600.0  # a time further ahead was written before the clock was set back, and is ignored
+# Start of a lease on the monotonic clock, which all processes of a machine share and nobody can set, and its length in seconds.
+LEASE = struct.Struct("=dd")
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")  # the monotonic clock starts again with the machine
 
 
 class HostLeases(Protocol):
@@ -39,7 +41,10 @@ class HostLeases(Protocol):
         ...
 
     def take(self, host: str, gap: float) -> float:
-        """Lease a host for `gap` seconds and return 0; if another process has leased it, return the seconds to wait."""
+        """Lease a host for `gap` seconds and return 0; if another process has leased it, return the seconds to wait.
+
+        With a gap of 0, the lease is as long as the last one: the process does not know the gap yet.
+        """
         ...
 
     def extend(self, host: str, seconds: float) -> None:
@@ -54,8 +59,8 @@ class FileLeases:
 
     def __init__(self, file: Path) -> None:
         self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        os.ftruncate(self._descriptor, SLOTS * TIME.size)  # sparse: unused slots take no disk space
-        self._table = mmap.mmap(self._descriptor, SLOTS * TIME.size)
+        os.ftruncate(self._descriptor, SLOTS * LEASE.size)  # sparse: unused slots take no disk space
+        self._table = mmap.mmap(self._descriptor, SLOTS * LEASE.size)
         self._threads = threading.Lock()
 
     @contextmanager
@@ -71,27 +76,31 @@ class FileLeases:
         """Lease a host for `gap` seconds and return 0; if another process has leased it, return the seconds to wait."""
         offset = self._offset(host)
         with self._locked():
-            now = time.time()
-            free_at = self._read(offset, now)
-            if free_at > now:
-                return free_at - now
-            TIME.pack_into(self._table, offset, now + gap)
+            now = time.monotonic()
+            left = self._seconds_left(offset, now)
+            if left > 0:
+                return left
+            LEASE.pack_into(self._table, offset, now, gap or LEASE.unpack_from(self._table, offset)[1])
         return 0.0
 
     def extend(self, host: str, seconds: float) -> None:
         """Keep all processes from sending to a host for `seconds` from now."""
         offset = self._offset(host)
         with self._locked():
-            now = time.time()
-            TIME.pack_into(self._table, offset, max(self._read(offset, now), now + seconds))
+            now = time.monotonic()
+            LEASE.pack_into(self._table, offset, now, max(self._seconds_left(offset, now), seconds))
 
-    def _read(self, offset: int, now: float) -> float:
-        (free_at,) = TIME.unpack_from(self._table, offset)
-        return float(free_at) if free_at < now + MAX_WAIT_SECONDS else 0.0
+    def _seconds_left(self, offset: int, now: float) -> float:
+        """Return how long a lease lasts; one that starts in the future, because the clock was set back, starts now."""
+        start, seconds = LEASE.unpack_from(self._table, offset)
+        if start > now:
+            start = now
+            LEASE.pack_into(self._table, offset, start, seconds)
+        return float(start + seconds - now)
 
     @staticmethod
     def _offset(host: str) -> int:
-        return crc32(host.encode()) % SLOTS * TIME.size
+        return crc32(host.encode()) % SLOTS * LEASE.size
 
 
 @cache
@@ -101,8 +110,15 @@ def user_leases() -> FileLeases | None:
     with suppress(OSError):
         folder.mkdir(mode=0o700, exist_ok=True)
         if not folder.is_symlink() and folder.stat().st_uid == os.getuid():
-            return FileLeases(folder / "leases")
+            return FileLeases(folder / f"leases-{_boot_id()}")
     return None
+
+
+def _boot_id() -> str:
+    """Return what identifies the present run of the machine; "" where that cannot be known."""
+    with suppress(OSError):
+        return BOOT_ID.read_text().strip()
+    return ""
 
 
 T = TypeVar("T")
@@ -164,6 +180,7 @@ class Pace:
         self.latency = 0.0  # seconds per answer, running average
         self._slots = asyncio.Semaphore(concurrency)
         self._next_start = 0.0  # monotonic time before which no request begins
+        self._last_sent = -math.inf  # monotonic time
 
     @property
     def current_gap(self) -> float:
@@ -179,11 +196,28 @@ class Pace:
         except BaseException:  # a cancelled wait releases its slot too
             self._slots.release()
             raise
-        self._next_start = time.monotonic() + self.current_gap
+        self._last_sent = time.monotonic()
+        self._next_start = self._last_sent + self.current_gap
+
+    async def wait_for_others(self) -> None:
+        """Wait while another process keeps this host from being requested, although no gap is known here yet."""
+        leases = self.leases
+        while leases is not None and (wait := await call_store(leases, lambda: leases.take(self._host, 0.0))) > 0:  # noqa: ASYNC110 # as above
+            await asyncio.sleep(wait)
+
+    def set_gap(self, gap: float) -> None:
+        """Set the gap; a longer one counts from the last request, for this process and for others."""
+        if gap > self.gap:
+            self.gap = gap
+            left = self._last_sent + SLACK * self.current_gap - time.monotonic()
+            if left > 0:
+                self._next_start = max(self._next_start, time.monotonic() + left)
+                self._extend_lease(left)
+        self.gap = gap
 
     def note_sent(self) -> None:
         """Start the gap now: the request has just been sent."""
-        gap = SLACK * self.current_gap
+        gap, self._last_sent = SLACK * self.current_gap, time.monotonic()
         self._next_start = max(self._next_start, time.monotonic() + gap)
         self._extend_lease(gap)
 

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from upwell.errors import TookTooLong
 
-__all__ = ["ReadingThread"]
+__all__ = ["ReadingThread", "finish_future"]
 
 MAX_CPU_SECONDS = 60.0  # of one call; a page of 1 MB takes about one
 CHECK_SECONDS = 0.5  # interval at which the CPU time of a call is checked
@@ -97,7 +97,7 @@ class ReadingThread:
                 except BaseException as raised:  # noqa: BLE001 # raised again where the result is awaited
                     result, error = None, raised
                 with suppress(RuntimeError):  # the loop is closed
-                    done.get_loop().call_soon_threadsafe(_finish, done, result, error)
+                    done.get_loop().call_soon_threadsafe(finish_future, done, result, error)
 
     def _cpu_seconds(self) -> float:
         try:
@@ -112,7 +112,8 @@ class ReadingThread:
         )
 
 
-def _finish(done: "asyncio.Future[Any]", result: object, error: BaseException | None) -> None:
+def finish_future(done: "asyncio.Future[Any]", result: object, error: BaseException | None) -> None:
+    """Complete a future from another thread, through `call_soon_threadsafe`, unless nobody waits for it any more."""
     if done.cancelled() or done.done():
         return
     if error is not None:

@@ -1,6 +1,7 @@
 """robots.txt as specified by RFC 9309."""
 
 import asyncio
+import codecs
 import re
 import time
 from collections.abc import Awaitable, Callable
@@ -20,6 +21,32 @@ MAX_AGE_SECONDS = 24 * 3600.0  # RFC 9309 §2.4: a copy should not be used for l
 FAILURE_AGE_SECONDS = 600.0  # after which a robots.txt that failed is requested again
 MAX_REASONS = 200  # Disallow lines tested to name the one that forbids a URL
 ALLOW_NOTHING = "User-agent: *\nDisallow: /"
+MARKS = (  # byte order marks; that of UTF-32 begins with that of UTF-16
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+def decode_rules(body: bytes, content_type: str = "") -> str:
+    """Decode a robots.txt. RFC 9309 §2.3 requires UTF-8; a text in UTF-16 or UTF-32 is obeyed too, because its author meant its rules.
+
+    What still contains zero bytes is no text: its rules cannot be known, so everything is forbidden, as for a robots.txt that cannot be fetched
+    (RFC 9309 §2.3.1.4).
+
+    >>> decode_rules("Disallow: /a".encode("utf-16")), decode_rules("Disallow: /a".encode("utf-16-be"))
+    ('Disallow: /a', 'Disallow: /a')
+    """
+    charset = re.search(r"charset\s*=\s*[\"']?(utf-?(?:16|32)(?:-?[lb]e)?)", content_type, re.I)
+    encoding = next((name for mark, name in MARKS if body.startswith(mark)), charset[1] if charset else "utf-8")
+    if (
+        encoding == "utf-8" and b"\0" in body[:200]
+    ):  # an ASCII letter has its zero byte before it (big-endian) or behind it
+        encoding = "utf-16-be" if body[:1] == b"\0" else "utf-16-le"
+    text = body.decode(encoding, "replace").removeprefix("\ufeff")
+    return ALLOW_NOTHING if "\0" in text else text
 
 
 @dataclass(frozen=True)
@@ -27,7 +54,7 @@ class _Rules:
     text: str
     parsed: Protego
     expires: float  # on the monotonic clock
-    is_server_error: bool  # the host answered with 5xx or 429, and everything is forbidden
+    failure: str  # why everything is forbidden although no rule says so; "": the rules were read
 
 
 class Robots:
@@ -74,21 +101,24 @@ class Robots:
         elif response.status >= 300:
             text = ""
         else:
-            text = response.body[:MAX_BYTES].decode("utf-8-sig", "replace")
+            text = decode_rules(response.body[:MAX_BYTES], response.headers.get("Content-Type", ""))
         try:
             parsed = Protego.parse(text)
         except (ValueError, RecursionError) as error:
             raise Unreachable(
                 f"{origin}/robots.txt cannot be read ({error}); use --ignore-robots only for a site of your own"
             ) from error
-        is_server_error = text is ALLOW_NOTHING
-        max_age = FAILURE_AGE_SECONDS if is_server_error else MAX_AGE_SECONDS
-        return _Rules(text, parsed, time.monotonic() + max_age, is_server_error)
+        failure = ""
+        if text is ALLOW_NOTHING:
+            cause = "being no text" if response.status < 300 else "answering with an error"
+            failure = f"{cause} (RFC 9309: then everything is forbidden)"
+        max_age = FAILURE_AGE_SECONDS if failure else MAX_AGE_SECONDS
+        return _Rules(text, parsed, time.monotonic() + max_age, failure)
 
     def _reason(self, rules: _Rules, url: str) -> str:
         """Return the longest Disallow line that matches a URL (RFC 9309 §2.2.2), for the message."""
-        if rules.is_server_error:
-            return "answering with an error (RFC 9309: then everything is forbidden)"
+        if rules.failure:
+            return rules.failure
         paths = sorted(
             set(re.findall(r"(?im)^[ \t]*+disallow[ \t]*+:[ \t]*+([^\s#]++)", rules.text)), key=lambda path: -len(path)
         )[:MAX_REASONS]

@@ -70,7 +70,7 @@ async def crawl(
     queue = CrawlQueue(entrance, depth)
     pages: list[tuple[str, TagTree]] = []
     site = main_content.LearnedSite()
-    async with Fetcher(manners, recorder=archive, memory=state) as net:
+    async with Fetcher(manners, user_urls=(entrance,), recorder=archive, memory=state) as net:
         while queue and len(pages) < budget:
             address, level = queue.pop()
             try:

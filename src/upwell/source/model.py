@@ -15,11 +15,12 @@ from upwell.errors import WrongUsage
 from upwell.records.cut_rules import CutRule
 from upwell.records.record_columns import Column, Columns
 
-__all__ = ["INTERFACE_KEY", "SourceModel", "interface_entry", "load", "load_all"]
+__all__ = ["INTERFACE_KEY", "OWN_SOURCE", "SourceModel", "interface_entry", "interface_text", "load", "load_all"]
 
 VERSION = 5  # of `source.json`; files of other versions are rejected
 
 INTERFACE_KEY = "search_interface"  # key of `source.json` for the search interface; only a harvest writes it
+OWN_SOURCE = "source"  # kind under which the user's own sources are remembered
 OLD_INTERFACE_KEY = "template"  # its name in Upwell 0.2, still read
 
 
@@ -83,6 +84,12 @@ def interface_entry(saved: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the search interface of a source in `source.json`, as `SearchInterface.as_dict` wrote it; None if there is none."""
     entry: Mapping[str, Any] | None = saved.get(INTERFACE_KEY, saved.get(OLD_INTERFACE_KEY))
     return entry
+
+
+def interface_text(saved: Mapping[str, Any]) -> str:
+    """Return everything in a source of `source.json` that determines which requests a query sends, as text that can be compared."""
+    consent_pages = saved.get("consent_pages") or saved.get("gates") or []
+    return json.dumps([interface_entry(saved), consent_pages], sort_keys=True, ensure_ascii=False)
 
 
 def _from_dict(saved: dict[str, Any]) -> SourceModel:

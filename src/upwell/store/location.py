@@ -1,16 +1,19 @@
 """Where the state of a harvest lies: in a file of its folder, or in a PostgreSQL database named by a pointer file there.
 
 The pointer file never contains a password; PostgreSQL's usual ways provide it (PGPASSWORD, PGPASSFILE or ~/.pgpass, a service file, a
-certificate).
+certificate). These would be sent to any host that a pointer file names, so it is followed only to a database that the user has named: with
+--state, now or before, or with the variable UPWELL_STATE.
 """
 
 import json
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from upwell.errors import MissingExtra, WrongUsage
 from upwell.store.database import StateDatabase, without_password
 from upwell.store.sqlite import SqliteDatabase
+from upwell.store.user_memory import is_remembered, remember
 
 __all__ = [
     "POINTER_FILE",
@@ -25,6 +28,8 @@ __all__ = [
 
 STATE_FILE, POINTER_FILE = "state.sqlite", "state.json"
 STATE_FILES = (STATE_FILE, POINTER_FILE)
+ADDRESS_VARIABLE = "UPWELL_STATE"
+DATABASE = "database"  # kind of a remembered value
 
 
 @dataclass(frozen=True)
@@ -45,16 +50,31 @@ def state_location(folder: Path, address: str = "") -> Path | PostgresLocation:
             raise WrongUsage(
                 f"{folder} has its state in {STATE_FILE}, not at {without_password(address)}; leave --state out, or use another -o"
             )
+        remember(DATABASE, without_password(address))
         return PostgresLocation(address, folder.name)
     if (folder / POINTER_FILE).is_file():
         try:
             pointer = json.loads((folder / POINTER_FILE).read_text(encoding="utf-8"))
-            return PostgresLocation(str(pointer["state"]), str(pointer["site"]))
+            named, site = str(pointer["state"]), str(pointer["site"])
         except (ValueError, KeyError, TypeError) as error:
             raise WrongUsage(
                 f"{folder / POINTER_FILE} does not say where the state is ({error!r}); give it with --state"
             ) from error
+        return PostgresLocation(_trusted(named, folder / POINTER_FILE), site)
     return folder / STATE_FILE
+
+
+def _trusted(address: str, pointer: Path) -> str:
+    """Return the address of a pointer file if the user has named this database; raise WrongUsage before anything is sent to another."""
+    given = os.environ.get(ADDRESS_VARIABLE, "")
+    if given and without_password(given) == address:
+        return given
+    if without_password(address) == address and is_remembered(DATABASE, address):
+        return address
+    raise WrongUsage(
+        f"{pointer} says that the state is in {without_password(address)}, a database that you have not named here; it would be sent your "
+        f"PostgreSQL password. If it is yours, set {ADDRESS_VARIABLE}={without_password(address)}"
+    )
 
 
 def write_pointer(folder: Path, location: Path | PostgresLocation) -> None:

@@ -480,10 +480,13 @@ class PostgresLeases:
         self._server = server
 
     def take(self, host: str, gap: float) -> float:
-        """Lease a host for `gap` seconds and return 0; if another process has leased it, return the seconds to wait."""
+        """Lease a host for `gap` seconds and return 0; if another process has leased it, return the seconds to wait.
+
+        The length of the last lease is not stored here: 0 stands for a second.
+        """
 
         def take(db: psycopg.Connection) -> float:
-            if db.execute(TAKE_LEASE, {"host": host, "gap": gap}).fetchone() is not None:
+            if db.execute(TAKE_LEASE, {"host": host, "gap": gap or 1.0}).fetchone() is not None:
                 return 0.0
             row = db.execute(SECONDS_TO_WAIT, (host,)).fetchone()
             return max(0.001, float(row[0])) if row else 0.001  # free by now: try again at once

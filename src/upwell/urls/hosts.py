@@ -2,16 +2,20 @@
 
 import re
 from functools import lru_cache
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import quote, urlsplit, urlunsplit
 
 __all__ = [
     "host_and_port",
+    "is_localhost",
     "is_loopback",
     "is_on_site",
+    "is_private_address",
+    "is_public",
     "is_same_host",
     "is_valid",
     "leaves_site",
+    "origin_of",
     "percent_encode",
     "site_host",
     "without_login",
@@ -51,6 +55,17 @@ def host_and_port(url: str) -> tuple[str, int | None]:
         return host, parts.port
     except ValueError:
         return host, 0
+
+
+def origin_of(url: str) -> tuple[str, str, int]:
+    """Return the origin of a URL: scheme, host and port (RFC 6454 §4); without a scheme HTTPS is meant, and HTTP for this machine.
+
+    >>> origin_of("http://Example.org/x"), origin_of("example.org:8443"), origin_of("localhost:8000")
+    (('http', 'example.org', 80), ('https', 'example.org', 8443), ('http', 'localhost', 8000))
+    """
+    host, port = host_and_port(url if "://" in url else f"//{url}")
+    scheme = url.partition("://")[0].lower() if "://" in url else "http" if is_loopback(host) else "https"
+    return scheme, host, port if port is not None else 80 if scheme == "http" else 443
 
 
 def is_on_site(url: str, home: str) -> bool:
@@ -118,3 +133,39 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+NAT64 = ip_network("64:ff9b::/96")  # RFC 6052: the last 32 bits are an IPv4 address
+
+
+def is_public(address: str) -> bool:
+    """Return True if an IP address belongs to the public internet; for an IPv4 address embedded in IPv6 that one counts.
+
+    >>> [is_public(a) for a in ("93.184.216.34", "10.0.0.1", "169.254.169.254", "::1", "::ffff:127.0.0.1", "2002:7f00:1::")]
+    [True, False, False, False, False, False]
+    """
+    ip: IPv4Address | IPv6Address = ip_address(address.split("%")[0])
+    if isinstance(ip, IPv6Address):
+        embedded = ip.ipv4_mapped or ip.sixtofour or (ip.teredo or (None, None))[1]
+        if embedded is None and ip in NAT64:
+            embedded = IPv4Address(int(ip) & 0xFFFFFFFF)
+        if embedded is not None:
+            ip = embedded
+    return ip.is_global and not ip.is_multicast
+
+
+def is_private_address(host: str) -> bool:
+    """Return True if a host, as written in a URL, is itself an address in a private network or this machine; False for other names.
+
+    >>> [is_private_address(host) for host in ("10.0.0.1", "localhost", "a.localhost", "::1", "93.184.216.34", "example.org")]
+    [True, True, True, True, False, False]
+    """
+    try:
+        return is_localhost(host) or not is_public(host)
+    except ValueError:
+        return False
+
+
+def is_localhost(host: str) -> bool:
+    """Return True for the names that always mean this machine (RFC 6761 §6.3)."""
+    return host == "localhost" or host.endswith(".localhost")

@@ -66,7 +66,10 @@ HERE = Path(__file__).parent
 def create_app(
     folder: Path, *, host: str = "127.0.0.1", port: int = 8765, token: str = "", manners: dict[str, Any] | None = None
 ) -> Starlette:
-    """Create the application for a folder of harvests; without a token one is generated, and only loopback may be served."""
+    """Create the application for a folder of harvests; without a token one is generated, and only loopback may be served.
+
+    The token is needed on loopback too: other users of the machine can connect to it.
+    """
     check_exposure(host, token)
     runs = Runs(folder.parent if has_state(folder) else folder, manners or {})
 
@@ -92,7 +95,7 @@ def create_app(
         Route("/look.css", look),
     ]
     token_or_own = token or secrets.token_urlsafe(24)
-    guard = Middleware(Guard, host=host, port=port, token=token_or_own, is_open=not token)
+    guard = Middleware(Guard, host=host, port=port, token=token_or_own)
     app = Starlette(
         routes=routes, middleware=[guard], lifespan=lifespan, exception_handlers={404: not_found, UpwellError: failed}
     )

@@ -15,7 +15,7 @@ from typing import IO, Any
 from upwell.choose.plan import Plan
 from upwell.errors import CannotKeep, WrongUsage
 from upwell.harvest.events import EVENTS_FILE
-from upwell.harvest.harvest_folder import folder_for
+from upwell.harvest.harvest_folder import OWN_HARVEST, folder_for, harvest_text
 from upwell.net.access import Access
 from upwell.places import address_of
 from upwell.report.charts import gauge
@@ -23,6 +23,8 @@ from upwell.source.model import interface_entry
 from upwell.store.folder import folder_of, harvest_folders
 from upwell.store.location import has_state
 from upwell.store.read_only import StateLocked, is_running, open_read_only
+from upwell.store.user_memory import is_remembered
+from upwell.urls.hosts import host_and_port, is_private_address
 from upwell.web.live_progress import Progress
 
 __all__ = ["Harvest", "Library", "Runs"]
@@ -199,7 +201,8 @@ class Harvest:
         """Return the URL and the plan to continue with; raise WrongUsage if only the command line can continue it."""
         try:
             with open_read_only(self.folder) as state:
-                saved_plan, started = json.loads(state.note("harvest", "[]")), json.loads(state.note("started", "{}"))
+                identity, started = state.note("harvest", "[]"), json.loads(state.note("started", "{}"))
+                saved_plan = json.loads(identity)
         except StateLocked as error:
             raise WrongUsage(f"{self.name} is being harvested; stop it first") from error
         if len(saved_plan) < 5 or saved_plan[4]:
@@ -216,7 +219,15 @@ class Harvest:
             "form": form,
             "details": started.get("details", ""),
         }
-        return str(started.get("url") or f"{scheme}://{page}"), plan
+        url = str(started.get("url") or f"{scheme}://{page}")
+        addresses = (url, str(search_interface or url))
+        if any(is_private_address(host_and_port(address)[0]) for address in addresses) and not is_remembered(
+            OWN_HARVEST, harvest_text(url, identity)
+        ):
+            raise WrongUsage(
+                f"{url} is in a private network, and this folder names it, not you; to harvest it, enter its address as a new harvest"
+            )
+        return url, plan
 
 
 class Library:

@@ -25,9 +25,11 @@ from upwell.choose.plan import Plan
 from upwell.combine.catalogue import Catalogue
 from upwell.errors import UpwellError, WrongUsage
 from upwell.harvest.events import Asked, Event
-from upwell.net.manners import Manners
+from upwell.net.manners import Manners, RequestQuota
 from upwell.places import address_of
 from upwell.store.folder import harvest_folders
+from upwell.urls.hosts import host_and_port, is_private_address
+from upwell.web.query_process import run_query
 
 __all__ = ["Limits", "create_server"]
 
@@ -45,8 +47,8 @@ INSTRUCTIONS = (
 class Limits:
     """Limits set by the user; a model cannot exceed them."""
 
-    max_budget: int = 500  # requests per harvest
-    hosts: tuple[str, ...] = ()  # allowed hosts, including subdomains; empty: any
+    max_budget: int = 500  # requests to one server, of all calls together
+    hosts: tuple[str, ...] = ()  # allowed hosts, including subdomains; empty: any public one
     rate: float = 1.0
     contact: str = ""
 
@@ -54,17 +56,31 @@ class Limits:
         """Return the URL if its host is allowed, else raise WrongUsage."""
         address = address_of(url)
         host = (urlsplit(address).hostname or "").lower()
+        if is_private_address(host) and not self._names(address):
+            raise WrongUsage(f"{host} is in a private network; the user can allow it with --allow {host}")
         if self.hosts and not any(
-            host == allowed or host.endswith(f".{allowed}") for allowed in map(str.lower, self.hosts)
+            host == allowed or host.endswith(f".{allowed}") for allowed in map(_host, self.hosts)
         ):
             raise WrongUsage(
                 f"{host} is not an allowed host ({', '.join(self.hosts)}); the user can allow it with --allow {host}"
             )
         return url
 
-    def manners(self) -> Manners:
-        """Return the manners for requests."""
-        return Manners(rate=self.rate, contact=self.contact)
+    def _names(self, address: str) -> bool:
+        """Return True if the user allows exactly this host, and this port if the user gave one."""
+        host, port = host_and_port(address)
+        given = [host_and_port(allowed if "://" in allowed else f"//{allowed}") for allowed in self.hosts]
+        return any(host == name and only in (None, port) for name, only in given)
+
+    def manners(self, url: str, quota: RequestQuota | None = None) -> Manners:
+        """Return the manners for requests to a site; it may be in a private network only if the user named its host."""
+        address = address_of(url)
+        allow = (address,) if self._names(address) else ()
+        return Manners(rate=self.rate, contact=self.contact, allow=allow, quota=quota)
+
+
+def _host(allowed: str) -> str:
+    return host_and_port(allowed if "://" in allowed else f"//{allowed}")[0]
 
 
 def _with_tool_errors(tool: Callable[P, Any]) -> Callable[P, Any]:
@@ -114,13 +130,14 @@ class _Server:
 
     def __init__(self, folder: Path, limits: Limits) -> None:
         self.folder, self.limits = folder, limits
+        self.quota = RequestQuota(limits.max_budget)
         self.catalogue = Catalogue(folder)
 
     # tools that send requests
 
     async def find_search(self, url: str) -> dict[str, Any]:
         """Find out how a web site can be searched. Sends a few requests. Give a home page or the page with the search box."""
-        forms = await aio.forms(self.limits.check(url), manners=self.limits.manners())
+        forms = await aio.forms(self.limits.check(url), manners=self.limits.manners(url, self.quota))
         ways = [
             {
                 "method": interface.method,
@@ -160,15 +177,14 @@ class _Server:
             if isinstance(event, Asked):
                 loop.call_soon_threadsafe(report, event)
 
-        result = await aio.harvest(
-            self.limits.check(url), out=self.folder, plan=plan, manners=self.limits.manners(), observe=observe
-        )
+        manners = self.limits.manners(self.limits.check(url), self.quota)
+        result = await aio.harvest(url, out=self.folder, plan=plan, manners=manners, observe=observe)
         with contextlib.suppress(Exception):  # the client may no longer listen
             await asyncio.gather(*pending)
         summary = result.summary
         more: dict[str, Any] = {}
         if allowed < budget:
-            more["limited"] = f"the user allows at most {allowed} requests (--max-budget)"
+            more["limited"] = f"the user allows at most {self.limits.max_budget} requests to one server (--max-budget)"
         if summary["stopped"] == "budget":
             more["next"] = (
                 "call harvest again with a larger budget to continue"
@@ -189,21 +205,24 @@ class _Server:
     async def ask(self, query: str, limit: int = 10) -> dict[str, Any]:
         """Send one query to all learned sources live, and merge their answers. Nothing is stored."""
         from upwell.combine.ask import ask
-        from upwell.combine.learned_source import load_sources, source_files
+        from upwell.combine.learned_source import source_files
 
-        files = [file for file in source_files([self.folder]) if self._may_ask(load_sources(file)[0].interface.url)]
+        files = [file for file in source_files([self.folder]) if self._may_ask(file)]
         if not files:
             raise WrongUsage(
                 "no learned source is available; harvest a site first, or ask the user to allow its host with --allow"
             )
-        result = await ask(query, files, manners=self.limits.manners())
+        result = await ask(query, files, manners=lambda address: self.limits.manners(address, self.quota))
         most, _ = _page(limit, 0)
         findings = [_short(finding.as_dict()) for finding in result.findings[:most]]
         return {"found": len(result.findings), "things": findings, "troubles": _short(result.troubles)}
 
-    def _may_ask(self, url: str) -> bool:
+    def _may_ask(self, file: Path) -> bool:
+        from upwell.combine.learned_source import load_sources
+
         with contextlib.suppress(WrongUsage):
-            return bool(self.limits.check(url))
+            addresses = {address for source in load_sources(file) for address in (source.address, source.interface.url)}
+            return all(self.limits.check(address) for address in addresses)
         return False
 
     # tools over harvested records
@@ -258,19 +277,10 @@ class _Server:
     async def sql(self, query: str, limit: int = 50, offset: int = 0) -> dict[str, Any]:
         """Run read-only SQL (DuckDB) over the harvested tables; see table_schema, quote the names. `everything` combines all sites."""
         most, start = _page(limit, offset)
-        return await anyio.to_thread.run_sync(self._sql, query, most, start)
-
-    def _sql(self, query: str, limit: int, offset: int) -> dict[str, Any]:
-        result = self.catalogue.sql(query)
-        rows: list[Any] = []
-        is_more = False
-        for number, row in enumerate(result):
-            if number >= offset + limit:
-                is_more = True
-                break
-            if number >= offset:
-                rows.append([_short(value) for value in row])
-        return {"columns": result.columns, "rows": rows, **({"next_offset": offset + limit} if is_more else {})}
+        result = await run_query(self.folder, query, most + 1, start)
+        rows = [[_short(value) for value in row] for row in result["rows"]]
+        following = {"next_offset": start + most} if len(rows) > most else {}
+        return {"columns": result["columns"], "rows": rows[:most], **following}
 
     async def compare(self, first: str, second: str) -> dict[str, Any]:
         """Compare two harvested sites (names as in status): matching columns, overlap, and different values."""

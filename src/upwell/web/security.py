@@ -1,8 +1,8 @@
 """Access control of the web pages.
 
 - Requests must name this server as their host, which prevents DNS rebinding.
-- Requests that change something need the token, and must not come from a page of another origin.
-- On addresses other than loopback, every request needs the token.
+- Every request needs the token, because other users of the machine can connect to loopback too.
+- Requests that change something need it in the form or a header, and must not come from a page of another origin.
 - Pages may load and run only what this server sends (CSP), and other pages cannot frame them.
 """
 
@@ -57,9 +57,8 @@ def check_exposure(host: str, token: str) -> None:
 class Guard:
     """ASGI middleware that enforces the rules above."""
 
-    def __init__(self, app: ASGIApp, *, host: str, port: int, token: str, is_open: bool) -> None:
+    def __init__(self, app: ASGIApp, *, host: str, port: int, token: str) -> None:
         self.app, self.host, self.port, self.token = app, host, port, token
-        self.is_open = is_open  # pages may be read without the token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -76,7 +75,7 @@ class Guard:
             if given and self._is_token(given):
                 await self._with_cookie(scope, query, receive, send)
                 return
-            if not self.is_open and not self._has_token(headers):
+            if not self._has_token(headers):
                 message = "This page needs a token: open the address printed by `upwell serve`.\n"
                 await PlainTextResponse(message, 401)(scope, receive, send)
                 return
