@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
 import shutil
 import sqlite3
 import time
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 
     from upwell.harvest.summary import SiteHarvest
     from upwell.results import Summary
+
+logger = logging.getLogger("upwell.store")
 
 __all__ = ["copy_open_database", "folder_for", "harvest_remotely", "harvest_to"]
 
@@ -205,6 +208,26 @@ async def _harvest_locally(
     format: Format,
     state_at: str,
     warc_bytes: int = WARC_FILE_BYTES,
+) -> Result:
+    """Harvest into a local folder; if that fails after loading a checkpoint, replay all answers instead."""
+    from upwell.harvest.checkpoint import CheckpointFailed  # imported here: a finished harvest does not need it
+
+    try:
+        return await _harvest_once(url, out, plan, manners, observe, format, state_at, warc_bytes)
+    except CheckpointFailed as error:
+        logger.info("the checkpoint is not used: %s", error)
+        return await _harvest_once(url, out, plan, manners, observe, format, state_at, warc_bytes)
+
+
+async def _harvest_once(
+    url: str,
+    out: Path,
+    plan: Plan,
+    manners: Manners,
+    observe: Observer,
+    format: Format,
+    state_at: str,
+    warc_bytes: int,
 ) -> Result:
     wanted = _harvest_identity(url, plan, manners.access)
     folder = folder_for(url, out, plan, manners.access, state_at)
