@@ -17,10 +17,11 @@ demo        upwell.Result and DemoTruth
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NotRequired, Protocol, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, Protocol, TypedDict, get_type_hints
 
 if TYPE_CHECKING:
     from upwell.answers.argument_roles import ArgumentRole
@@ -391,6 +392,20 @@ class Summary(TypedDict):
     bytes: int
     refreshed: NotRequired[dict[str, int]]
     sources: list[dict[str, object]]
+
+
+def read_summary(folder: Path) -> dict[str, Any]:
+    """Return `summary.json` of a harvest, without entries that are not of their declared type; raise ValueError if it is damaged."""
+    try:
+        loaded = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    if not isinstance(loaded, dict):
+        raise ValueError("not an object")
+    from upwell.declared import fits  # imported here because it loads NumPy
+
+    hints = get_type_hints(Summary)
+    return {name: value for name, value in loaded.items() if name not in hints or fits(hints[name])(value)}
 
 
 @dataclass(frozen=True, kw_only=True)

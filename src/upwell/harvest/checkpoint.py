@@ -15,6 +15,7 @@ import tempfile
 import weakref
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from upwell.harvest.events import Asked, Held, LazyRow, Observer
 from upwell.harvest.reader import BudgetUse
 from upwell.harvest.session import SourceSession, plan_of_record_pages
 from upwell.records.values import ValueType
+from upwell.store.safe_files import write_whole
 from upwell.store.state import State
 from upwell.table.value_types import typed_fields
 from upwell.types import PAGE_PREFIX
@@ -163,11 +165,11 @@ class Checkpoint:
             return
         header = dump((self.key, last, held), {})
         data = LENGTHS.pack(len(header), len(objects)) + header + objects
-        partial = self.folder / f".{CHECKPOINT_FILE}.part"
-        with partial.open("wb") as file:
-            file.write(MAGIC + hashlib.sha256(data).digest())
-            file.write(data)
-        partial.replace(self.folder / CHECKPOINT_FILE)
+        try:
+            write_whole(self.folder / CHECKPOINT_FILE, MAGIC + hashlib.sha256(data).digest() + data)
+        except IsADirectoryError as error:
+            logger.info("no checkpoint: %s", error)
+            return
         logger.info("checkpoint after %d requests, %d records", sent, held)
 
     def load(
@@ -244,7 +246,8 @@ class Checkpoint:
             path = (self.folder or Path()) / file
             if file != CHECKPOINT_FILE and not path.exists():
                 break
-            path.unlink(missing_ok=True)
+            with suppress(IsADirectoryError):
+                path.unlink(missing_ok=True)
 
 
 def _check(discovery: object, sessions: object, sent: object, received: object) -> None:

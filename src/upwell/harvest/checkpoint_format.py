@@ -11,13 +11,12 @@ sets these fields only, and then checks every field against its declared type. A
     ["ref", number]                       list, dict, array or object that was read before, counted in the order of the file
 """
 
-import types
 from array import array
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache, cached_property
-from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 import msgpack
 import numpy as np
@@ -42,6 +41,7 @@ from upwell.choose.result_pages import FinishedQuery, ResultPages
 from upwell.choose.url_repository import NumberQueue, UrlRepository
 from upwell.choose.word_candidates import CommonWords, MinWordLength, WordYield
 from upwell.choose.word_index import WordIndex
+from upwell.declared import fits
 from upwell.discover.consent_page import ConsentPage
 from upwell.discover.discovery import Discovery
 from upwell.discover.lists import ExportReader, ListLinks, ListReader, RecordAddresses, SitemapReader
@@ -366,8 +366,8 @@ class _Reader:
     def check(self) -> None:
         """Raise BadCheckpoint if a field is not of its declared type."""
         for declared, value in (*self._objects, *self._tuples):
-            for name, fits in _checks(declared.type).items():
-                if not fits(getattr(value, name)):
+            for name, is_valid in _checks(declared.type).items():
+                if not is_valid(getattr(value, name)):
                     raise BadCheckpoint(f"{declared.type.__name__}.{name} is of another type")
 
     def _object(self, declared: _Class, node: Sequence[Any]) -> Any:
@@ -512,14 +512,14 @@ class _Reader:
         self._read.append(tree)
         names = [each.name for each in fields(TagTree)]
         state = {name: self.value(part) for name, part in zip(names, parts, strict=True)}
-        check_signatures = _fits(list[tuple[int, str, str, int, str | None, bool]])
+        check_signatures = fits(list[tuple[int, str, str, int, str | None, bool]])
         if not check_signatures(state["signatures"]):
             raise BadCheckpoint("the signatures of a page are of another type")
         if any(not -1 <= parent[0] < number for number, parent in enumerate(state["signatures"])):
             raise BadCheckpoint("a signature is above itself")
         tree.__setstate__(state)
-        for name, fits in _checks(TagTree).items():
-            if not fits(getattr(tree, name)):
+        for name, is_valid in _checks(TagTree).items():
+            if not is_valid(getattr(tree, name)):
                 raise BadCheckpoint(f"TagTree.{name} is of another type")
         if not _is_consistent(tree):
             raise BadCheckpoint("the columns of a page do not fit together")
@@ -581,67 +581,13 @@ def _is_consistent(tree: TagTree) -> bool:
 
 # Types of fields
 
-Check = Callable[[Any], bool]
-_NUMBERS: Mapping[type, tuple[type, ...]] = {
-    int: (int, np.integer),
-    float: (float, int, np.floating, np.integer),
-    bool: (bool, np.bool_),
-}
-
 
 @cache
-def _checks(cls: type) -> Mapping[str, Check]:
+def _checks(cls: type) -> Mapping[str, Callable[[Any], bool]]:
     """Return the check of each field of a class."""
     if cls is not TagTree:
-        return {name: _fits(hint) for name, hint in _classes()[cls].fields.items()}
+        return {name: fits(hint) for name, hint in _classes()[cls].fields.items()}
     hints = get_type_hints(TagTree)
     if compiled is not None:
         hints["attributes"] |= compiled.Attributes
-    return {name: _fits(hint) for name, hint in hints.items()}
-
-
-@cache
-def _fits(hint: Any) -> Check:
-    """Return a function that returns True for values of a declared type."""
-    origin, arguments = get_origin(hint), get_args(hint)
-    if hint is Any or hint is object:
-        return lambda value: True
-    if hint is None or hint is type(None):
-        return lambda value: value is None
-    if origin is Literal:
-        return lambda value: type(value) in (str, int, bool) and value in arguments
-    if origin is Union or origin is types.UnionType:
-        alternatives = [_fits(argument) for argument in arguments]
-        return lambda value: any(fits(value) for fits in alternatives)
-    if origin is np.ndarray:
-        dtype = np.dtype(get_args(arguments[1])[0])
-        return lambda value: type(value) is np.ndarray and value.dtype == dtype and value.ndim == 1
-    if origin is None:
-        kinds = _NUMBERS.get(hint, (hint,))
-        return lambda value: isinstance(value, kinds)
-    if origin is tuple and arguments[-1:] != (...,):
-        parts = [_fits(argument) for argument in arguments]
-        return lambda value: (
-            isinstance(value, tuple)
-            and len(value) == len(parts)
-            and all(fits(part) for fits, part in zip(parts, value, strict=True))
-        )
-    if len(arguments) == 2 and arguments[1] is not ...:
-        keys, values = _all_fit(arguments[0]), _all_fit(arguments[1])
-        return lambda value: isinstance(value, origin) and keys(value) and values(value.values())
-    if issubclass(origin, Counter):
-        keys, values = _all_fit(arguments[0]), _all_fit(int)
-        return lambda value: isinstance(value, Counter) and keys(value) and values(value.values())
-    if origin is Container:  # a `KeySet`, which cannot list its keys, or a collection
-        return lambda value: isinstance(value, Container)
-    items = _all_fit(arguments[0])
-    return lambda value: isinstance(value, origin) and not isinstance(value, str) and items(value)
-
-
-def _all_fit(hint: Any) -> Check:
-    """Return a function that returns True if all of some values are of a declared type; for plain types in one call."""
-    fits = _fits(hint)
-    if hint in PLAIN_TYPES:
-        exact = frozenset((hint,)).issuperset
-        return lambda values: exact(map(type, values)) or all(map(fits, values))
-    return lambda values: all(map(fits, values))
+    return {name: fits(hint) for name, hint in hints.items()}

@@ -28,6 +28,7 @@ from upwell.harvest.events import FolderLog, Observer, Trouble
 from upwell.harvest.files import Result, write_files, write_tables
 from upwell.net.access import Access
 from upwell.net.manners import Manners
+from upwell.results import Summary, read_summary
 from upwell.store.archive import WARC_FILE_BYTES
 from upwell.store.folder import folder_of, open_folder, refuse_links
 from upwell.store.location import PostgresLocation, has_state, open_database, state_location
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from upwell.harvest.summary import SiteHarvest
-    from upwell.results import Summary
 
 logger = logging.getLogger("upwell.store")
 
@@ -356,10 +356,16 @@ def _finished_before(folder: Path, wanted: str, key: str, format: Format) -> Res
     with State(state_location(folder), read_only=True) as state:
         if state.note("harvest") != wanted or state.note("finished") != key:
             return None
+        try:
+            summary = cast("Summary", read_summary(folder))
+        except (OSError, ValueError):
+            return None  # damaged: the harvest writes it again
+        if missing := Summary.__required_keys__ - summary.keys():
+            logger.info("%s lacks %s and is written again", folder / "summary.json", ", ".join(sorted(missing)))
+            return None
         records = _largest_table(folder, format)
         if records is None:
             records = write_tables(saved_tables(folder, state), folder, format)
-    summary = cast("Summary", json.loads((folder / "summary.json").read_text(encoding="utf-8")))
     return Result(folder=folder, records=records, report=folder / "report.html", summary=summary, was_finished=True)
 
 
