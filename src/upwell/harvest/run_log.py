@@ -10,6 +10,7 @@ import datetime
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
@@ -158,11 +159,13 @@ def read_site_lines(out: Path) -> Iterator[Mapping[str, Any]]:
     """Yield the last line of each site in summary.jsonl, ignoring a truncated line."""
     last: dict[str, Mapping[str, Any]] = {}
     if (out / SUMMARIES_FILE).is_file():
-        with (out / SUMMARIES_FILE).open(encoding="utf-8") as lines:
+        with (out / SUMMARIES_FILE).open(encoding="utf-8", errors="replace") as lines:
             for text in lines:
                 if text.endswith("\n") and text.startswith("{"):
-                    line = json.loads(text)
-                    last[line["url"]] = line
+                    with suppress(ValueError, RecursionError):  # damaged
+                        line = json.loads(text)
+                        if isinstance(line.get("url"), str) and isinstance(line.get("outcome"), str):
+                            last[line["url"]] = line
     yield from last.values()
 
 

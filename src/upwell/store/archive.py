@@ -18,6 +18,7 @@ import os
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -414,9 +415,10 @@ def pages_in_file(
     for first, last in pairwise((0, *(offset for part in parts for offset in part), file.stat().st_size)):
         if (first, last) in parts or first == last:
             continue
-        for page in _pages_between(file, name, bodies, first, last):
-            found = True
-            yield page
+        with suppress(WrongUsage):  # the reader looks ahead into the damaged part
+            for page in _pages_between(file, name, bodies, first, last):
+                found = True
+                yield page
     if not found:
         raise WrongUsage(f"{file} cannot be read as WARC (it is damaged)")
 

@@ -255,8 +255,8 @@ def _list_columns(folder: Path) -> set[str]:
         saved = json.loads((folder / "source.json").read_text(encoding="utf-8"))
         models = saved if isinstance(saved, list) else [saved]
         return {column["name"] for model in models for column in model["columns"]["columns"] if column["repeats"]}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return set()  # no file yet
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return set()  # damaged, or no file yet
 
 
 def build_tables(
