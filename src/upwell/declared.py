@@ -4,7 +4,7 @@ import types
 from collections import Counter
 from collections.abc import Callable, Container
 from functools import cache
-from typing import Any, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import numpy as np
 
@@ -35,12 +35,14 @@ def fits(hint: Any) -> Check:
     if origin is np.ndarray:
         dtype = np.dtype(get_args(arguments[1])[0])
         return lambda value: type(value) is np.ndarray and value.dtype == dtype and value.ndim == 1
-    if origin in (NotRequired, Required):
-        return fits(arguments[0])
-    if is_typeddict(hint):  # any of its keys may be missing
+    if is_typeddict(hint):
         entries = {name: fits(each) for name, each in get_type_hints(hint).items()}
+        extras = get_type_hints(hint, include_extras=True)  # `__required_keys__` is wrong if annotations are postponed
+        required = {name for name, each in extras.items() if get_origin(each) is not NotRequired}
         return lambda value: (
-            isinstance(value, dict) and all(entries[name](each) for name, each in value.items() if name in entries)
+            isinstance(value, dict)
+            and value.keys() >= required
+            and all(entries[name](each) for name, each in value.items() if name in entries)
         )
     if origin is None:
         kinds = _NUMBERS.get(hint, (hint,))

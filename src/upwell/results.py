@@ -21,7 +21,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NotRequired, Protocol, TypedDict, get_type_hints
+from typing import TYPE_CHECKING, Any, NotRequired, Protocol, TypedDict
 
 if TYPE_CHECKING:
     from upwell.answers.argument_roles import ArgumentRole
@@ -395,17 +395,28 @@ class Summary(TypedDict):
 
 
 def read_summary(folder: Path) -> dict[str, Any]:
-    """Return `summary.json` of a harvest, without entries that are not of their declared type; raise ValueError if it is damaged."""
+    """Return `summary.json` of a harvest, a `Summary`; raise ValueError if it is damaged or a value is not of its declared type."""
+    from upwell.declared import fits  # imported here because it loads NumPy
+
     try:
         loaded = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-    if not isinstance(loaded, dict):
-        raise ValueError("not an object")
-    from upwell.declared import fits  # imported here because it loads NumPy
+    if not fits(Summary)(loaded):
+        raise ValueError("an entry is missing or of another type")
+    for source in loaded["sources"]:
+        interface = source.get("search_interface", source.get("template"))
+        if not fits(SummaryChecks)(
+            {**loaded["checks"], **_mapping(source.get("checks", {})), **_mapping(interface or {})}
+        ):
+            raise ValueError("an entry of a source is of another type")
+    return dict(loaded)
 
-    hints = get_type_hints(Summary)
-    return {name: value for name, value in loaded.items() if name not in hints or fits(hints[name])(value)}
+
+def _mapping(value: object) -> Mapping[str, object]:
+    if not isinstance(value, dict):
+        raise ValueError("an entry of a source is of another type")
+    return value
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -360,9 +360,6 @@ def _finished_before(folder: Path, wanted: str, key: str, format: Format) -> Res
             summary = cast("Summary", read_summary(folder))
         except (OSError, ValueError):
             return None  # damaged: the harvest writes it again
-        if missing := Summary.__required_keys__ - summary.keys():
-            logger.info("%s lacks %s and is written again", folder / "summary.json", ", ".join(sorted(missing)))
-            return None
         records = _largest_table(folder, format)
         if records is None:
             records = write_tables(saved_tables(folder, state), folder, format)
