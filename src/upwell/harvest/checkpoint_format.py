@@ -366,8 +366,9 @@ class _Reader:
     def check(self) -> None:
         """Raise BadCheckpoint if a field is not of its declared type."""
         for declared, value in (*self._objects, *self._tuples):
-            for name, is_valid in _checks(declared.type).items():
-                if not is_valid(getattr(value, name)):
+            for name, kind, is_valid in _checks(declared.type):
+                part = getattr(value, name)
+                if type(part) is not kind and not is_valid(part):
                     raise BadCheckpoint(f"{declared.type.__name__}.{name} is of another type")
 
     def _object(self, declared: _Class, node: Sequence[Any]) -> Any:
@@ -518,7 +519,7 @@ class _Reader:
         if any(not -1 <= parent[0] < number for number, parent in enumerate(state["signatures"])):
             raise BadCheckpoint("a signature is above itself")
         tree.__setstate__(state)
-        for name, is_valid in _checks(TagTree).items():
+        for name, _, is_valid in _checks(TagTree):
             if not is_valid(getattr(tree, name)):
                 raise BadCheckpoint(f"TagTree.{name} is of another type")
         if not _is_consistent(tree):
@@ -583,11 +584,9 @@ def _is_consistent(tree: TagTree) -> bool:
 
 
 @cache
-def _checks(cls: type) -> Mapping[str, Callable[[Any], bool]]:
-    """Return the check of each field of a class."""
-    if cls is not TagTree:
-        return {name: fits(hint) for name, hint in _classes()[cls].fields.items()}
-    hints = get_type_hints(TagTree)
-    if compiled is not None:
+def _checks(cls: type) -> Sequence[tuple[str, Any, Callable[[Any], bool]]]:
+    """Return for each field of a class its name, its exact type if it is a class, and the check for values of other types."""
+    hints = dict(_classes()[cls].fields) if cls is not TagTree else get_type_hints(TagTree)
+    if cls is TagTree and compiled is not None:
         hints["attributes"] |= compiled.Attributes
-    return {name: fits(hint) for name, hint in hints.items()}
+    return [(name, hint, fits(hint)) for name, hint in hints.items() if hint is not Any]
