@@ -17,10 +17,11 @@ demo        upwell.Result and DemoTruth
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NotRequired, Protocol, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, Protocol, TypedDict
 
 if TYPE_CHECKING:
     from upwell.answers.argument_roles import ArgumentRole
@@ -392,6 +393,31 @@ class Summary(TypedDict):
     bytes: int
     refreshed: NotRequired[dict[str, int]]
     sources: list[dict[str, object]]
+
+
+def read_summary(folder: Path) -> dict[str, Any]:
+    """Return `summary.json` of a harvest, a `Summary`; raise ValueError if it is damaged or a value is not of its declared type."""
+    from upwell.declared import fits  # imported here because it loads NumPy
+
+    try:
+        loaded = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    if not fits(Summary)(loaded):
+        raise ValueError("an entry is missing or of another type")
+    for source in loaded["sources"]:
+        interface = source.get("search_interface", source.get("template"))
+        if not fits(SummaryChecks)(
+            {**loaded["checks"], **_mapping(source.get("checks", {})), **_mapping(interface or {})}
+        ):
+            raise ValueError("an entry of a source is of another type")
+    return dict(loaded)
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    if not isinstance(value, dict):
+        raise ValueError("an entry of a source is of another type")
+    return value
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ MAX_KEPT, MAX_LOOKED_UP = 20_000, 200  # records, and words, in the cache of rec
 NONE: Numbers = np.zeros(0, dtype=np.int32)
 
 
+@runtime_checkable
 class Blobs(Protocol):
     """Append-only storage of bytes."""
 
@@ -79,9 +80,6 @@ class RecordWords:
         self._cells, self._starts = array("i"), array("i", [0])
         self._looked_up: dict[int, tuple[int, Numbers]] = {}  # word → blocks, records in them that have it
         self._kept = 0  # records of these words
-
-    def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "_looked_up": {}, "_kept": 0}  # the cache is not part of a checkpoint
 
     def __len__(self) -> int:
         return self._first + len(self._starts) - 1

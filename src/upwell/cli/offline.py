@@ -1,6 +1,8 @@
 """The verbs that read saved pages: `extract`, `entities`, `cluster`, `links`, `queries`, and `blocks`, which can also fetch them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -10,6 +12,9 @@ from upwell.cli.app import app
 from upwell.cli.network import asks_sites, manners_of, values_for
 from upwell.cli.printing import print_result, warn
 from upwell.errors import WrongUsage
+
+if TYPE_CHECKING:
+    from upwell.results import VerbResult
 
 __all__ = ["blocks", "cluster", "entities", "extract", "links", "queries"]
 
@@ -58,8 +63,27 @@ def extract(
         format=options.choice("--format", format, options.FORMATS),
         warn=warn,
     )
+    _print_pages(pages, as_json, path)
+
+
+def _print_pages(pages: "Iterable[VerbResult]", as_json: bool, *places: str) -> None:
+    """Print the results of saved pages; name damaged parts of archives, and exit with 3 if there are any."""
+    number = 0
     for page in pages:
+        number += 1
         print_result(page, as_json)
+    _end_if_damaged(number, *places)
+
+
+def _end_if_damaged(pages: int, *places: str) -> None:
+    from upwell.store.archive import damage
+
+    damaged = [part for place in places if Path(place).exists() for part in damage(Path(place))]
+    for part in damaged:
+        warn(part)
+    if damaged:
+        warn(f"{pages:,} pages were read")
+        raise typer.Exit(STOPPED_EARLY)
 
 
 @app.command(
@@ -89,8 +113,8 @@ def entities(
         _read_in_parts("entities", [path], out, engine, workers, known, others, as_json)
         return
     table_format = options.choice("--format", format, options.FORMATS)
-    for page in api.entities(path, model=known, save=save, out=out, format=table_format, warn=warn):
-        print_result(page, as_json)
+    pages = api.entities(path, model=known, save=save, out=out, format=table_format, warn=warn)
+    _print_pages(pages, as_json, path)
 
 
 def _read_in_parts(
@@ -144,14 +168,13 @@ def cluster(
         restarts=restarts,
         criterion=options.choice("--criterion", criterion, options.CRITERIA),
     )
-    for page in api.cluster(path, params=params, top=top, known=known):
-        print_result(page, as_json)
+    _print_pages(api.cluster(path, params=params, top=top, known=known), as_json, path)
 
 
 @app.command(epilog="Example: upwell links saved-answers/ --json")
 def links(path: options.AnswersPath, base_url: options.AnswersUrl = "", as_json: options.Json = False) -> None:
     """Find next pages, URLs worth fetching and the roles of URL arguments in saved answers."""
-    print_result(api.links(path, base_url=base_url), as_json)
+    _print_pages([api.links(path, base_url=base_url)], as_json, path)
 
 
 @app.command(
@@ -240,3 +263,4 @@ def blocks(
         print_result(page, as_json)
     if pages == 1:
         warn("with one page only, parts that repeat on every page cannot be recognized; give more pages of the site")
+    _end_if_damaged(pages, *places)

@@ -169,7 +169,8 @@ def sql(
         print(without_credentials(out), file=sys.stderr)
         return
     for line in _lines(answer, chosen):
-        print(line)
+        # CSV is data if a program reads it; on a terminal it must not control the terminal
+        print(printable(line) if chosen == "csv" and sys.stdout.isatty() else line)
 
 
 def _lines(answer: "QueryResult", format: str) -> Iterator[str]:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from upwell.errors import MissingExtra, WrongUsage
+from upwell.results import read_summary
 from upwell.store.folder import refuse_links
 from upwell.store.location import STATE_FILES
 from upwell.store.remote import local_copy
@@ -88,8 +88,8 @@ def _below(folder: Path, levels: int) -> list[CatalogueEntry]:
 def _site(folder: Path) -> str:
     """Return the site named in the summary, or the folder's name if there is no summary."""
     try:
-        return str(json.loads((folder / "summary.json").read_text(encoding="utf-8"))["site"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return str(read_summary(folder)["site"])
+    except (OSError, ValueError, KeyError):
         return folder.resolve().name
 
 

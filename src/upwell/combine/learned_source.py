@@ -121,7 +121,7 @@ def load_sources(file: Path) -> list[LearnedSource]:
         interfaces = [interface_of(saved) for saved in saved_interfaces]
         consent_pages = [tuple(map(ConsentPage.of_dict, _consent_entries(entry))) for entry in entries]
         tables = {kind: columns_from_json(columns) for kind, columns in entries[0].get("tables", {}).items()}
-    except (OSError, UnicodeDecodeError, KeyError, TypeError, AttributeError, ValueError) as error:
+    except (OSError, UnicodeDecodeError, KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise WrongUsage(f"{file} cannot be read ({error!r}); run the harvest again") from error
     except WrongUsage as error:
         raise WrongUsage(f"{file}: {error}") from error

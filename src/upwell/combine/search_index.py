@@ -387,7 +387,7 @@ def _opened(path: Path) -> Index | None:
     try:
         version = json.loads((path / CATALOGUE).read_text(encoding="utf-8"))["version"]
         return tantivy.Index.open(str(path)) if version == VERSION else None
-    except (ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

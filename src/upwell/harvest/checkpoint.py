@@ -1,23 +1,24 @@
 """Save the memory of a running harvest, so that continuing it reads only the answers received since.
 
 A checkpoint is a shortcut past the replay of the state (`store.state`), never a source of truth: if it is missing, damaged, or from another version
-or plan, all answers are replayed. It is a pickle that is read with an allow list of classes: values of the pure modules, which open and send
-nothing, so that a folder from elsewhere can at worst contain wrong values.
+or plan, all answers are replayed. The folder may come from elsewhere, so the file is data (`checkpoint_format`): it can at worst contain wrong
+values of the declared types.
 """
 
 import hashlib
-import io
 import logging
 import os
-import pickle
+import stat
+import struct
 import sys
 import tempfile
 import weakref
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -25,15 +26,17 @@ import numpy as np
 from upwell.choose.plan import Plan
 from upwell.discover.discovery import Discovery
 from upwell.errors import CannotKeep
+from upwell.harvest.checkpoint_format import BadCheckpoint, NotStorable, dump, load
 from upwell.harvest.events import Asked, Held, LazyRow, Observer
 from upwell.harvest.reader import BudgetUse
-from upwell.harvest.session import SourceSession
+from upwell.harvest.session import SourceSession, plan_of_record_pages
 from upwell.records.values import ValueType
+from upwell.store.safe_files import write_whole
 from upwell.store.state import State
 from upwell.table.value_types import typed_fields
 from upwell.types import PAGE_PREFIX
 
-__all__ = ["Checkpoint", "ScratchFile", "replayed_events"]
+__all__ = ["WRONG_VALUES", "Checkpoint", "CheckpointFailed", "ScratchFile", "replayed_events"]
 
 logger = logging.getLogger("upwell.store")
 
@@ -68,7 +71,9 @@ class ScratchFile:
         return offset
 
     def read(self, offset: int, size: int) -> bytes:
-        """Return bytes at an offset."""
+        """Return bytes at an offset; raise ValueError if they were not written."""
+        if not 0 <= offset <= offset + size <= self.size:
+            raise ValueError(f"no {size} bytes at {offset} in a file of {self.size}")
         return os.pread(self._file, size, offset)
 
     def reopen(self, size: int, check: int) -> bool:
@@ -79,7 +84,7 @@ class ScratchFile:
             self._open(os.O_RDWR)
             os.ftruncate(self._file, size) if os.fstat(self._file).st_size >= size else None
             for offset in range(0, size, CHUNK_BYTES):
-                self.check = zlib.crc32(self.read(offset, min(CHUNK_BYTES, size - offset)), self.check)
+                self.check = zlib.crc32(os.pread(self._file, min(CHUNK_BYTES, size - offset), offset), self.check)
         except OSError:
             return False
         self.size = size
@@ -97,35 +102,31 @@ class ScratchFile:
 CHECKPOINT_FILE = "checkpoint"
 DIGEST_BYTES = hashlib.sha256().digest_size  # SHA-256 of the rest, at the start of the file
 WORDS_FILE = "checkpoint-words-{}"  # record words of each source
+MAX_SOURCES = 100  # safety limit: sources of a site
 MIN_REQUESTS = 200  # requests between two checkpoints, at least
 MAX_REPLAYED_REQUESTS = 200  # requests from before the checkpoint that are reported to observers
 MIN_GROWTH = 0.1  # growth of the requests between two checkpoints, which bounds their total cost; not swept
-# Modules whose classes a checkpoint may contain; all but the last line are pure (pyproject.toml: import-linter).
-ALLOWED_MODULES = (
-    "upwell.answers.", "upwell.arrays.", "upwell.choose.", "upwell.discover.", "upwell.lexicon.", "upwell.page.", "upwell.papers.", "upwell.records.",
-    "upwell.source.", "upwell.table.", "upwell.types", "upwell.urls.",
-    "upwell.harvest.list_finder", "upwell.harvest.reader", "upwell.harvest.record_pages", "upwell.harvest.session",
-)  # fmt: skip
-ALLOWED_NAMES = {
-    ("array", "_array_reconstructor"), ("array", "array"), ("collections", "Counter"), ("collections", "OrderedDict"),
-    ("collections", "defaultdict"), ("collections", "deque"), ("numpy", "dtype"), ("numpy", "ndarray"),
-    ("numpy._core.multiarray", "_reconstruct"), ("numpy._core.multiarray", "scalar"), ("numpy._core.numeric", "_frombuffer"),
-    ("numpy.random._pcg64", "PCG64"), ("numpy.random._pickle", "__bit_generator_ctor"), ("numpy.random._pickle", "__generator_ctor"),
-    ("numpy.random.bit_generator", "SeedSequence"), ("numpy.random.bit_generator", "__pyx_unpickle_SeedSequence"),
-    ("builtins", "set"), ("builtins", "frozenset"), ("builtins", "int"), ("builtins", "list"), ("builtins", "dict"),
-}  # fmt: skip
+MAGIC = b"upwell checkpoint 2\n"  # start of the file, with the version of the format; then the digest
+LENGTHS = struct.Struct("<QQ")  # bytes of the header (what the checkpoint is for) and of the objects
+MAX_BYTES = 1 << 30  # safety limit: a larger file is not read; 12,000 records take 4 MB
 PROVENANCE_COLUMNS = ("_key", "_url", "_path", "_source", "_query", "_page", "_fetched")  # of a new record
-UNREADABLE = (
-    pickle.UnpicklingError,
-    EOFError,
-    OSError,
+
+
+# What a harvest raises if values of the right types do not fit together, as in a checkpoint that somebody made up.
+WRONG_VALUES = (
     ValueError,
     TypeError,
-    KeyError,
-    IndexError,
+    LookupError,
     AttributeError,
-    ImportError,
+    ArithmeticError,
+    RecursionError,
+    AssertionError,
+    MemoryError,
 )
+
+
+class CheckpointFailed(Exception):
+    """A harvest failed after it was continued from a checkpoint, which is removed; the next attempt replays all answers."""
 
 
 class Checkpoint:
@@ -152,16 +153,23 @@ class Checkpoint:
         self._saved_at = sent
         self.state.write_records()  # answers before the checkpoint are not replayed
         held = sum(len(session.ledger) for session in sessions)
-        partial = self.folder / f".{CHECKPOINT_FILE}.part"
-        with partial.open("wb") as file:
-            file.write(bytes(DIGEST_BYTES))  # placeholder for the digest
-            data = _DigestWriter(file)
-            pickler = _Pickler(data, sessions)
-            pickler.dump((self.key, last, held))
-            pickler.dump((discovery, list(sessions), sent, received))
-            file.seek(0)
-            file.write(data.digest.digest())
-        partial.replace(self.folder / CHECKPOINT_FILE)
+        outside = {
+            id(blobs): (number, blobs.size, blobs.check)
+            for number, session in enumerate(sessions)
+            if isinstance(blobs := session.chooser.words.blobs, ScratchFile)
+        }
+        try:
+            objects = dump((discovery, list(sessions), sent, received), outside)
+        except NotStorable as error:
+            logger.info("no checkpoint: %s", error)
+            return
+        header = dump((self.key, last, held), {})
+        data = LENGTHS.pack(len(header), len(objects)) + header + objects
+        try:
+            write_whole(self.folder / CHECKPOINT_FILE, MAGIC + hashlib.sha256(data).digest() + data)
+        except IsADirectoryError as error:
+            logger.info("no checkpoint: %s", error)
+            return
         logger.info("checkpoint after %d requests, %d records", sent, held)
 
     def load(
@@ -170,105 +178,85 @@ class Checkpoint:
         """Return the contents of the last checkpoint of this harvest, as if its answers had been replayed; None if there is none."""
         if self.folder is None:
             return None
+        process_values = {
+            "state": self.state,
+            "plan": plan,
+            "observe": observe,
+            "spent": spent,
+            "scratch": self.scratch,
+        }
         try:
-            data = memoryview((self.folder / CHECKPOINT_FILE).read_bytes())
-            if hashlib.sha256(data[DIGEST_BYTES:]).digest() != data[:DIGEST_BYTES]:
+            header, objects = self._read()
+            key, last, held = load(header, {}, self._words)
+            if key != self.key or not self._is_state(last, held):
                 return None
-            process_values = {
-                "state": self.state,
-                "plan": plan,
-                "observe": observe,
-                "spent": spent,
-                "scratch": self.scratch,
-            }
-            unpickler = _Unpickler(io.BytesIO(data[DIGEST_BYTES:]), process_values, self.scratch)
-            key, last, held = unpickler.load()
-            if key != self.key or not self.state.has_outcome(*last) or len(self.state) < held:
-                return None
-            discovery, sessions, sent, received = unpickler.load()
-        except UNREADABLE:
+            discovery, sessions, sent, received = load(objects, process_values, self._words)
+            _check(discovery, sessions, sent, received)
+        except (BadCheckpoint, OSError, ValueError) as error:
+            logger.info("the checkpoint is not used: %s", error)
             return None
+        for session in sessions:
+            session.details.plan = plan_of_record_pages(session.reader.interface, plan)
         self.state.skip_replay(last[0])
         self._saved_at = sent
         return discovery, sessions, sent, received
 
+    def _read(self) -> tuple[memoryview, memoryview]:
+        """Return header and objects of the file; raise BadCheckpoint if it is damaged or of another version."""
+        file = os.open(
+            (self.folder or Path()) / CHECKPOINT_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        )
+        with os.fdopen(file, "rb") as stream:
+            about = os.fstat(file)
+            if not stat.S_ISREG(about.st_mode) or about.st_size > MAX_BYTES:
+                raise BadCheckpoint("not a file, or too large")
+            content = memoryview(stream.read(MAX_BYTES))
+        data = content[len(MAGIC) + DIGEST_BYTES :]
+        if (
+            content[: len(MAGIC)] != MAGIC
+            or content[len(MAGIC) : len(MAGIC) + DIGEST_BYTES] != hashlib.sha256(data).digest()
+        ):
+            raise BadCheckpoint("damaged, or of another version")
+        if len(data) < LENGTHS.size or len(data) != LENGTHS.size + sum(lengths := LENGTHS.unpack(data[: LENGTHS.size])):
+            raise BadCheckpoint("its parts have other lengths")
+        return data[LENGTHS.size : LENGTHS.size + lengths[0]], data[LENGTHS.size + lengths[0] :]
+
+    def _is_state(self, last: object, held: object) -> bool:
+        """Return True if the state has the answers and records from before the checkpoint."""
+        if not (isinstance(last, tuple) and len(last) == 2 and type(last[0]) is int and type(last[1]) is float):
+            return False
+        return self.state.has_outcome(*last) and type(held) is int and len(self.state) >= held
+
+    def _words(self, number: object, size: object, check: object) -> ScratchFile:
+        """Return the record words of a source; raise BadCheckpoint if they have changed."""
+        if not (
+            type(number) is int and type(size) is int and type(check) is int and 0 <= number < MAX_SOURCES and size >= 0
+        ):
+            raise BadCheckpoint("the record words have another description")
+        words = self.scratch(number)
+        if not words.reopen(size, check):
+            raise BadCheckpoint("the record words have changed")
+        return words
+
     def remove(self) -> None:
         """Remove the checkpoint once nothing is left to send."""
-        for file in (CHECKPOINT_FILE, *(WORDS_FILE.format(number) for number in range(100))) if self.folder else ():
+        for file in (
+            (CHECKPOINT_FILE, *(WORDS_FILE.format(number) for number in range(MAX_SOURCES))) if self.folder else ()
+        ):
             path = (self.folder or Path()) / file
             if file != CHECKPOINT_FILE and not path.exists():
                 break
-            path.unlink(missing_ok=True)
+            with suppress(IsADirectoryError):
+                path.unlink(missing_ok=True)
 
 
-class _DigestWriter:
-    """Writer that computes the digest of what it writes."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file, self.digest = file, hashlib.sha256()
-
-    def write(self, data: bytes, /) -> int:
-        """Write bytes."""
-        self.digest.update(data)
-        return self._file.write(data)
-
-
-class _Pickler(pickle.Pickler):
-    """Pickler of sessions without the values that each process creates anew."""
-
-    def __init__(self, file: _DigestWriter, sessions: Sequence[SourceSession]) -> None:
-        super().__init__(file, protocol=5)
-        context = sessions[0].context
-        names = ("state", "plan", "observe", "spent", "scratch")
-        self._process_values: dict[int, tuple[object, ...]] = {id(getattr(context, name)): (name,) for name in names}
-        for number, session in enumerate(sessions):
-            blobs = session.chooser.words.blobs
-            if isinstance(blobs, ScratchFile):
-                self._process_values[id(blobs)] = ("words", number, blobs.size, blobs.check)
-
-    def reducer_override(self, value: object) -> Any:
-        """Replace process values; unlike `persistent_id` this is not called for every text and number, which would double the time."""
-        return (
-            (_process_value, self._process_values[id(value)]) if id(value) in self._process_values else NotImplemented
-        )
-
-
-def _process_value(*values: object) -> object:
-    """Stand in a checkpoint for a value that each process creates; resolved by `_Unpickler`."""
-    raise pickle.UnpicklingError(f"no value of this process is called {values}")
-
-
-class _Unpickler(pickle.Unpickler):
-    """Unpickler that accepts only the allowed classes."""
-
-    def __init__(
-        self, file: io.BytesIO, process_values: Mapping[str, object], scratch: Callable[[int], ScratchFile]
-    ) -> None:
-        super().__init__(file)
-        self.process_values, self.scratch = process_values, scratch
-        self._words: dict[int, ScratchFile] = {}
-
-    def find_class(self, module: str, name: str) -> Any:
-        if (module, name) == (__name__, _process_value.__name__):
-            return self._process_value
-        value = (
-            super().find_class(module, name)
-            if (module, name) in ALLOWED_NAMES or module.startswith(ALLOWED_MODULES)
-            else None
-        )
-        if value is None or ((module, name) not in ALLOWED_NAMES and not isinstance(value, type)):
-            raise pickle.UnpicklingError(f"a checkpoint may not contain {module}.{name}")
-        return value
-
-    def _process_value(self, name: str, *values: Any) -> Any:
-        if name != "words":
-            return self.process_values[name]
-        number, size, check = map(int, values)
-        if number not in self._words:
-            self._words[number] = self.scratch(number)
-            if not self._words[number].reopen(size, check):
-                raise pickle.UnpicklingError("the record words have changed")
-        return self._words[number]
+def _check(discovery: object, sessions: object, sent: object, received: object) -> None:
+    """Raise BadCheckpoint if these are not the objects of a harvest."""
+    are_sessions = (
+        type(sessions) is list and sessions and all(isinstance(session, SourceSession) for session in sessions)
+    )
+    if not (isinstance(discovery, Discovery) and are_sessions and type(sent) is int and type(received) is int):
+        raise BadCheckpoint("the objects are not those of a harvest")
 
 
 def replayed_events(

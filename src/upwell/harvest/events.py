@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from upwell.errors import UpwellError, WrongUsage
+from upwell.store.safe_files import open_without_links
 
 if TYPE_CHECKING:
     from upwell.types import Estimate, SearchInterface, Skipped, WeighedCandidate
@@ -220,7 +221,7 @@ class FolderLog:
     """
 
     def __init__(self, folder: Path, budget: int, observe: Observer) -> None:
-        self._out = (folder / EVENTS_FILE).open("w", encoding="utf-8")
+        self._out = open(folder / EVENTS_FILE, "w", encoding="utf-8", opener=open_without_links)  # noqa: SIM115 # closed in `__exit__`
         self._observe = observe
         self._has_example, self._next_example = False, 0.0  # time of the monotonic clock
         self._write(_line("started", {"pid": os.getpid(), "budget": budget}))

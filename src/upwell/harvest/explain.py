@@ -391,7 +391,7 @@ def _model_for(folder: Path, stored: StoredRequest) -> tuple[SourceModel, str] |
         saved = json.loads(text)
         entries = saved if isinstance(saved, list) else [saved]
         models = load_all(text)
-    except (OSError, ValueError, WrongUsage):
+    except (OSError, ValueError, RecursionError, WrongUsage):
         return None
     source = stored.decision.source if stored.decision else ""
     interfaces = [interface_entry(entry) or {} for entry in entries]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from upwell.errors import MissingExtra
 from upwell.report.charts import plain_type
+from upwell.store.safe_files import write_whole
 from upwell.store.user_memory import remember
 from upwell.table import parquet
 from upwell.table.parquet import pandas_frame, polars_frame
@@ -79,10 +80,10 @@ def describe_tables(folder: Path, tables: Sequence[Table], title: str, site: str
         "resources": resources,
     }
     if resources:
-        _write(folder / DATA_PACKAGE, json.dumps(package, ensure_ascii=False, indent=1) + "\n")
+        write_whole(folder / DATA_PACKAGE, json.dumps(package, ensure_ascii=False, indent=1) + "\n")
     databases = {table.name: table for table in tables if (folder / f"{table.name}.sqlite").is_file()}
     if databases:
-        _write(folder / DATASETTE, _datasette(databases, title or site, url, statement))
+        write_whole(folder / DATASETTE, _datasette(databases, title or site, url, statement))
 
 
 def _fields(table: Table) -> list[dict[str, str]]:
@@ -132,12 +133,6 @@ def _slug(text: str) -> str:
     '127.0.0.1-8000-st-dte'
     """
     return re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-") or "records"
-
-
-def _write(path: Path, text: str) -> None:
-    partial = path.with_name(f".{path.name}.part")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
 
 
 CHANGES_FILE = "changes.parquet"
@@ -210,9 +205,7 @@ def write_files(site: SiteHarvest, folder: Path, format: Format) -> Result:
         "report.html": report.report_html(site, summary, tables, records),
     }
     for name, text in texts.items():
-        partial = folder / f".{name}.part"
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(folder / name)
+        write_whole(folder / name, text)
     for model in models:
         if is_private_address(host_and_port(model[INTERFACE_KEY]["url"])[0]):
             remember(

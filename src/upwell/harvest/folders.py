@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from upwell.errors import WrongUsage
 from upwell.harvest.events import EVENTS_FILE
-from upwell.results import Exported, FolderStatus
+from upwell.results import Exported, FolderStatus, read_summary
 from upwell.store.folder import harvest_folders
 from upwell.store.read_only import StateLocked, open_read_only
 from upwell.store.remote import (
@@ -39,7 +40,7 @@ def _status(folder: Path) -> FolderStatus:
     summary: dict[str, Any] = {}
     if (folder / "summary.json").is_file():
         try:
-            summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+            summary = read_summary(folder)
         except ValueError as error:
             raise WrongUsage(f"{folder / 'summary.json'} is damaged ({error}); run the same harvest again") from error
     try:
@@ -77,8 +78,9 @@ def _progress_from_events(events: Path, summary: dict[str, Any]) -> tuple[int, i
         held: dict[str, int] = {}  # by source
         for text in file.read().decode(errors="replace").splitlines():
             if text.startswith('{"event": "asked"') and text.endswith("}"):
-                line = json.loads(text)
-                held[line["source"]], requests = line["records"], line["requests"]
+                with suppress(ValueError, KeyError, TypeError, RecursionError):  # damaged
+                    line = json.loads(text)
+                    held[str(line["source"])], requests = int(line["records"]), int(line["requests"])
     return sum(held.values()) or records, requests
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
 import shutil
 import sqlite3
 import time
@@ -27,6 +28,7 @@ from upwell.harvest.events import FolderLog, Observer, Trouble
 from upwell.harvest.files import Result, write_files, write_tables
 from upwell.net.access import Access
 from upwell.net.manners import Manners
+from upwell.results import Summary, read_summary
 from upwell.store.archive import WARC_FILE_BYTES
 from upwell.store.folder import folder_of, open_folder, refuse_links
 from upwell.store.location import PostgresLocation, has_state, open_database, state_location
@@ -42,7 +44,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from upwell.harvest.summary import SiteHarvest
-    from upwell.results import Summary
+
+logger = logging.getLogger("upwell.store")
 
 __all__ = ["OWN_HARVEST", "copy_open_database", "folder_for", "harvest_remotely", "harvest_text", "harvest_to"]
 
@@ -213,6 +216,27 @@ async def _harvest_locally(
     started: float,
     warc_bytes: int = WARC_FILE_BYTES,
 ) -> Result:
+    """Harvest into a local folder; if that fails after loading a checkpoint, replay all answers instead."""
+    from upwell.harvest.checkpoint import CheckpointFailed  # imported here: a finished harvest does not need it
+
+    try:
+        return await _harvest_once(url, out, plan, manners, observe, format, state_at, started, warc_bytes)
+    except CheckpointFailed as error:
+        logger.info("the checkpoint is not used: %s", error)
+        return await _harvest_once(url, out, plan, manners, observe, format, state_at, started, warc_bytes)
+
+
+async def _harvest_once(
+    url: str,
+    out: Path,
+    plan: Plan,
+    manners: Manners,
+    observe: Observer,
+    format: Format,
+    state_at: str,
+    started: float,
+    warc_bytes: int,
+) -> Result:
     wanted = _harvest_identity(url, plan, manners.access)
     folder = folder_for(url, out, plan, manners.access, state_at)
     key = _plan_fingerprint(plan, manners)
@@ -348,10 +372,13 @@ def _finished_before(folder: Path, wanted: str, key: str, format: Format) -> Res
     with State(state_location(folder), read_only=True) as state:
         if state.note("harvest") != wanted or state.note("finished") != key:
             return None
+        try:
+            summary = cast("Summary", read_summary(folder))
+        except (OSError, ValueError):
+            return None  # damaged: the harvest writes it again
         records = _largest_table(folder, format)
         if records is None:
             records = write_tables(saved_tables(folder, state), folder, format)
-    summary = cast("Summary", json.loads((folder / "summary.json").read_text(encoding="utf-8")))
     return Result(folder=folder, records=records, report=folder / "report.html", summary=summary, was_finished=True)
 
 

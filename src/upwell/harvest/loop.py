@@ -36,7 +36,7 @@ from upwell.errors import (
     UpwellError,
     WrongUsage,
 )
-from upwell.harvest.checkpoint import Checkpoint, replayed_events
+from upwell.harvest.checkpoint import WRONG_VALUES, Checkpoint, CheckpointFailed, replayed_events
 from upwell.harvest.events import Found, Observer, Passed, Stopped, Trouble, wants_records
 from upwell.harvest.reader import BudgetUse, SiteContext, purpose
 from upwell.harvest.refresh import compare_runs, merge_sightings, queries_to_repeat, start_refresh
@@ -203,6 +203,7 @@ async def run(
     """Harvest one site from its home page; cancelling the task (Ctrl-C) ends it with the results so far.
 
     Checkpoints are kept in `folder` for a harvest with the same `key`. The time limit counts from `started`, on the monotonic clock.
+    CheckpointFailed is raised if the harvest fails after one was loaded.
     """
     started = time.monotonic() if started is None else started
     site = SiteHarvest(
@@ -287,6 +288,11 @@ async def run(
             if not len(site.state):
                 raise
             _stop(site, "forbidden")
+        except WRONG_VALUES as error:
+            if saved is None:
+                raise
+            checkpoint.remove()
+            raise CheckpointFailed(f"{type(error).__name__}: {error}") from error
         site.details = [session.details for session in sessions]
         site.sources = [source for source in site.sources if source.is_readable] or site.sources
         if plan.refresh and site.stopped != "interrupted":

@@ -10,6 +10,7 @@ import datetime
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from upwell.errors import Interrupted, UpwellError, WrongUsage
 from upwell.places import shown
 from upwell.store.remote import RemoteFolder, is_remote, working_folder
+from upwell.store.safe_files import open_without_links, write_whole
 
 if TYPE_CHECKING:
     from upwell.harvest.files import Result
@@ -26,6 +28,12 @@ __all__ = ["RUN_FILE", "SUMMARIES_FILE", "RunLog", "RunStatus", "read_site_lines
 
 RUN_FILE = "run.json"
 SUMMARIES_FILE = "summary.jsonl"
+# entries of run.json, besides the number of sites, which may be unknown
+RUN_NUMBERS: Mapping[str, type] = {
+    **dict.fromkeys(("running", "done", "failed", "stopped", "requests", "records", "pid"), int),
+    **dict.fromkeys(("engine", "started", "updated"), str),
+    "is_over": bool,
+}
 EARLY_STOPS = ("interrupted", "blocked", "forbidden")  # stop reasons that leave work undone
 
 
@@ -59,7 +67,16 @@ def run_status(place: str | Path) -> RunStatus | None:
     out = working_folder(place)
     try:
         numbers = json.loads((out / RUN_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        is_run = isinstance(numbers, dict) and all(
+            type(numbers.get(name)) is kind for name, kind in RUN_NUMBERS.items()
+        )
+        if (
+            not is_run
+            or type(numbers.get("sites")) not in (int, type(None))
+            or numbers.keys() - RUN_NUMBERS.keys() - {"sites"}
+        ):
+            raise ValueError("not the progress of a run")
+    except (OSError, ValueError, RecursionError):
         return None
     is_over = numbers.pop("is_over")
     run = "over" if is_over else "running" if _is_alive(numbers["pid"]) else "cut off"
@@ -98,7 +115,9 @@ class RunLog:
         self._is_kept = sites != 1
         try:
             out.mkdir(parents=True, exist_ok=True)
-            self._lines = (out / SUMMARIES_FILE if self._is_kept else Path(os.devnull)).open("a", encoding="utf-8")
+            out = out.resolve()  # the user may name a link
+            file = out / SUMMARIES_FILE if self._is_kept else Path(os.devnull)
+            self._lines = open(file, "a", encoding="utf-8", opener=open_without_links)  # noqa: SIM115 # closed in `__exit__`
         except OSError as error:
             raise WrongUsage(f"cannot write to {out}: {error.strerror}; choose another folder with -o") from error
         self._file = out / RUN_FILE
@@ -133,20 +152,20 @@ class RunLog:
     def _write(self, *, is_over: bool) -> None:
         if not self._is_kept:
             return
-        partial = self._file.with_name(f".{RUN_FILE}.part")
-        partial.write_text(json.dumps({**self.numbers, "updated": _now(), "is_over": is_over}) + "\n", encoding="utf-8")
-        partial.replace(self._file)
+        write_whole(self._file, json.dumps({**self.numbers, "updated": _now(), "is_over": is_over}) + "\n")
 
 
 def read_site_lines(out: Path) -> Iterator[Mapping[str, Any]]:
     """Yield the last line of each site in summary.jsonl, ignoring a truncated line."""
     last: dict[str, Mapping[str, Any]] = {}
     if (out / SUMMARIES_FILE).is_file():
-        with (out / SUMMARIES_FILE).open(encoding="utf-8") as lines:
+        with (out / SUMMARIES_FILE).open(encoding="utf-8", errors="replace") as lines:
             for text in lines:
                 if text.endswith("\n") and text.startswith("{"):
-                    line = json.loads(text)
-                    last[line["url"]] = line
+                    with suppress(ValueError, RecursionError):  # damaged
+                        line = json.loads(text)
+                        if isinstance(line.get("url"), str) and isinstance(line.get("outcome"), str):
+                            last[line["url"]] = line
     yield from last.values()
 
 

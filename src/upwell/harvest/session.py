@@ -20,7 +20,7 @@ from upwell.choose.candidates import LIST_MARK, AnswerPage, Candidate, OpenQuery
 from upwell.choose.chooser import Chooser
 from upwell.choose.facet_candidates import facet_of_earlier_run
 from upwell.choose.list_candidates import MAX_LOOKS, Listing
-from upwell.choose.plan import Reason
+from upwell.choose.plan import Plan, Reason
 from upwell.choose.size import requests_to
 from upwell.choose.url_repository import UrlRepository
 from upwell.discover import interfaces
@@ -57,7 +57,7 @@ from upwell.types import (
     SearchInterface,
 )
 
-__all__ = ["SafePoint", "ScriptPager", "SessionSteps", "SourceSession"]
+__all__ = ["SafePoint", "ScriptPager", "SessionSteps", "SourceSession", "plan_of_record_pages"]
 
 logger = logging.getLogger("upwell.choose")  # of the pure package `choose`, whose decisions are carried out here
 
@@ -117,6 +117,11 @@ MIN_HELD_FOR_EXPORTS = 20  # records needed to recognize those of a download; no
 GOAL_SHARE = 0.9  # share of the estimated size that the forecast refers to
 
 
+def plan_of_record_pages(interface: SearchInterface, plan: Plan) -> Plan:
+    """Return the plan for the record pages of a source: a sitemap leads only to record pages, so they are read first."""
+    return replace(plan, details="first") if interface.via == "sitemap" else plan
+
+
 class SourceSession:
     """Harvest of one source: its reader, ledger and chooser."""
 
@@ -128,9 +133,9 @@ class SourceSession:
         self.state = context.state
         self.lists = ListFinder(self.reader, context)
         urls = UrlRepository(context.scratch(number))
-        # a sitemap leads only to record pages
-        plan = replace(context.plan, details="first") if interface.via == "sitemap" else context.plan
-        self.details = RecordPageReader(plan, context.state, interface.url, urls=urls)
+        self.details = RecordPageReader(
+            plan_of_record_pages(interface, context.plan), context.state, interface.url, urls=urls
+        )
         self.earlier_queries = tuple(q for q in context.earlier_queries if not q.startswith(LIST_MARK))
         self.before = context.before
         self.walks_list = False  # True if the last page belongs to a list that continues

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from upwell.choose.plan import Plan
-from upwell.errors import Crashed, Interrupted, Refused, Unreachable, UpwellError
+from upwell.errors import CannotKeep, Crashed, Interrupted, Refused, Unreachable, UpwellError
 from upwell.net.access import split_credentials
 from upwell.net.manners import Manners
 from upwell.places import address_of, addresses_to_try, shown
+from upwell.store.safe_files import disk_problem
 from upwell.urls.hosts import host_and_port, is_private_address
 
 if TYPE_CHECKING:
@@ -88,6 +89,10 @@ async def harvest_site(work: SiteWork, observe: Observer) -> Result | UpwellErro
             f"stopped before anything about {shown(job.url)} was learned; its answers are kept, and the same command continues"
         )
     except Exception as error:  # noqa: BLE001 # a fault in one site must not lose the results of the others
+        if problem := disk_problem(error):
+            return CannotKeep(
+                f"{shown(job.url)}: {problem}; what was received before is kept: free some space, then run the same command again to continue"
+            )
         why = " ".join(job.manners.access.hide(f"{type(error).__name__}: {error}").split())
         return Crashed(f"{shown(job.url)}: {why}; this is a bug in Upwell, please report it")
 

@@ -146,8 +146,8 @@ class _Level:
         self.begins_unit[1:] |= (self.unit_row[1:] != self.unit_row[:-1]) | (self.unit_row[1:] < 0)
         self.unit = (np.cumsum(self.begins_unit) - 1).astype(np.int32)
         self.unit_start = np.flatnonzero(self.begins_unit).astype(np.int32)
-        starts = np.flatnonzero(begins_container)
-        ends = np.append(starts[1:], n)
+        starts = np.flatnonzero(begins_container).astype(np.int32)
+        ends = np.append(starts[1:], n).astype(np.int32)
         is_row = self.container[starts] >= 0
         self.starts, self.ends, self.rows = starts[is_row], ends[is_row], self.container[starts[is_row]]
         self.container_end = np.repeat(ends, np.diff(np.append(starts, n))).astype(np.int32)  # of each leaf

@@ -15,8 +15,10 @@ here. A killed process leaves at most one torn record, at the end of the last fi
 import base64
 import hashlib
 import os
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -31,6 +33,7 @@ from fastwarc.stream_io import FastWARCError, StreamError
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
 from upwell.errors import WrongUsage
+from upwell.store.safe_files import open_without_links
 from upwell.types import ArchivedBody, Request, Response
 from upwell.urls.hosts import is_valid
 
@@ -41,6 +44,7 @@ __all__ = [
     "ArchivedPage",
     "BodyLocations",
     "archived_pages",
+    "damage",
     "is_warc",
     "pages_in_file",
     "read_archived",
@@ -50,12 +54,14 @@ __all__ = [
 ]
 
 REVISIT_PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"  # WARC 1.1 §6.7.2
+OWN_NAME = re.compile(r"upwell-\d{5}\.warc\.gz")  # other WARC files in the folder are left alone
 GZIP_MAGIC = b"\x1f\x8b\x08"
 MAX_CHUNK_BYTES = 1 << 20  # bytes decompressed at a time while a file is checked
 WARC_FILE_BYTES = 1_000_000_000  # size after which the next file is begun; WARC 1.1 Annex C: about 1 GB
 GZIP_LEVEL = 4  # measured: 2 to 3 % more bytes than zlib's default of 6, in 0.6 to 0.85 of its time
 # Window in bits (16 more: with a gzip header) and memory level of zlib. For a small record 30 KB of memory compress as well as 270 KB.
 USUAL_MEMORY, SMALL_MEMORY, SMALL_BYTES = (16 + zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL), (16 + 12, 5), 2048
+MAX_HEADER_BYTES = 1 << 16  # safety limit: header of a WARC record
 MAX_QUERY_BYTES = 100_000  # read of a metadata record that holds a query
 MAX_BODY_BYTES = 20_000_000  # larger records are skipped when reading; as `Manners.max_bytes`
 SECTION_BYTES = 64_000_000  # size of a section of a large file: one or two minutes of work, the most that a kill costs
@@ -81,7 +87,7 @@ class Archive:
         self._first_copies: dict[str, _FirstCopy] = {}  # by digest of the body
         folder.mkdir(parents=True, exist_ok=True)
         self.problems: list[str] = []  # messages about damaged files, which are left as they are
-        existing = warc_files(folder)
+        existing = sorted(path for path in folder.iterdir() if OWN_NAME.fullmatch(path.name) and path.is_file())
         is_damaged = False
         for path in existing:
             copies, last_response, is_readable = _responses_in(path)
@@ -96,9 +102,9 @@ class Archive:
                 self.problems.append(
                     f"{path} is damaged; it is left as it is: its readable part is used, and the other pages are requested again"
                 )
-        self._file_number = int(existing[-1].name.split("-")[1].split(".")[0]) if existing else -1
+        self._file_number = int(existing[-1].name[7:12]) if existing else -1
         self._path = existing[-1] if existing and not is_damaged else self._create_file()
-        self._out = self._path.open("ab")
+        self._out = open(self._path, "ab", opener=open_without_links)  # noqa: SIM115 # closed in `__exit__`
 
     def __enter__(self) -> "Archive":
         return self
@@ -118,7 +124,7 @@ class Archive:
             os.fsync(self._out.fileno())  # so that a crash of the machine can damage only the last file
             self._out.close()
             self._path = self._create_file()
-            self._out = self._path.open("ab")
+            self._out = open(self._path, "ab", opener=open_without_links)  # noqa: SIM115 # closed in `__exit__`
         digest = _digest(response.body)
         response_id = _new_id()
         common = _fields({"WARC-Target-URI": response.url, "WARC-Date": date})
@@ -164,7 +170,8 @@ class Archive:
         path = self.folder / f"upwell-{self._file_number:05}.warc.gz"
         fields = {"WARC-Date": _now(), "WARC-Filename": path.name, "Content-Type": "application/warc-fields"}
         info = b"software: Upwell\r\nformat: WARC File Format 1.1\r\n"
-        path.write_bytes(_record("warcinfo", _new_id(), _fields(fields), info))
+        with open(path, "xb", opener=open_without_links) as file:
+            file.write(_record("warcinfo", _new_id(), _fields(fields), info))
         return path
 
 
@@ -219,7 +226,7 @@ def repair(path: Path) -> int:
     """Cut a torn record off the end of a file; return the number of bytes removed."""
     size, intact = path.stat().st_size, _intact_bytes(path)
     if intact < size:
-        with path.open("r+b") as file:
+        with open(path, "r+b", opener=open_without_links) as file:
             file.truncate(intact)
     return size - intact
 
@@ -310,6 +317,62 @@ def _request_bytes(request: Request, headers: Iterable[tuple[str, str]]) -> byte
     return ("\r\n".join(lines) + "\r\n\r\n").encode("utf-8", "replace") + request.body
 
 
+def damage(path: Path) -> list[str]:
+    """Return a sentence about each part of the WARC files at a path that cannot be read."""
+    sentences = []
+    for file in warc_files(path):
+        for start, end in _damaged_parts(file):
+            sentences.append(
+                f"{file} is damaged from byte {start:,} to byte {end:,}; the pages in this part are missing"
+            )
+    return sentences
+
+
+def _damaged_parts(file: Path) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a file that cannot be read; after each, reading continues with the next record."""
+    size, start = file.stat().st_size, 0
+    with file.open("rb") as stream:
+        is_compressed = stream.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+        while start < size:
+            intact = _intact_bytes(file, start) if is_compressed else _intact_plain_bytes(stream, start, size)
+            if intact >= size:
+                return
+            after = _record_from(stream, intact + 1) if is_compressed else _plain_record_from(stream, intact + 1)
+            yield intact, after if after >= 0 else size
+            start = after if after >= 0 else size
+
+
+def _intact_plain_bytes(stream: BinaryIO, start: int, size: int) -> int:
+    """Return the offset of the first record from `start` on of an uncompressed file that is cut or has no valid header."""
+    while start < size:
+        stream.seek(start)
+        head = stream.read(MAX_HEADER_BYTES)
+        if not head.strip(b"\r\n"):
+            return size
+        stripped = head.lstrip(b"\r\n")
+        end = stripped.find(b"\r\n\r\n")
+        length = re.search(rb"(?im)^content-length:[ \t]*(\d{1,15})[ \t]*\r?$", stripped[: end + 2])
+        if not stripped.startswith(b"WARC/") or end < 0 or length is None:
+            return start
+        after = start + len(head) - len(stripped) + end + 4 + int(length[1])
+        if after > size:
+            return start
+        start = after
+    return size
+
+
+def _plain_record_from(stream: BinaryIO, offset: int) -> int:
+    """Return the offset of the first record of an uncompressed file from an offset on; -1 if there is none."""
+    while True:
+        stream.seek(offset)
+        chunk = stream.read(1 << 20)
+        if (at := chunk.find(b"WARC/1.")) >= 0:
+            return offset + at
+        if len(chunk) < 1 << 20:
+            return -1
+        offset += len(chunk) - 10
+
+
 BodyLocations = dict[str, tuple[Path, int]]  # digest of a body → file and offset of its response
 
 
@@ -345,6 +408,23 @@ def pages_in_file(
     `bodies` has the locations of earlier bodies; those of this file are added. Bodies are not kept in memory: that of a revisit is read
     again from its location. The query is in a metadata record after the response.
     """
+    parts = list(_damaged_parts(file)) if end is None and not start else []
+    if not parts:
+        yield from _pages_between(file, name, bodies, start, end)
+        return
+    found = False
+    for first, last in pairwise((0, *(offset for part in parts for offset in part), file.stat().st_size)):
+        if (first, last) in parts or first == last:
+            continue
+        with suppress(WrongUsage):  # the reader looks ahead into the damaged part
+            for page in _pages_between(file, name, bodies, first, last):
+                found = True
+                yield page
+    if not found:
+        raise WrongUsage(f"{file} cannot be read as WARC (it is damaged)")
+
+
+def _pages_between(file: Path, name: str, bodies: BodyLocations, start: int, end: int | None) -> Iterator[ArchivedPage]:
     kinds = WarcRecordType.response | WarcRecordType.revisit | WarcRecordType.metadata
     page, page_id = None, ""
     try:
@@ -361,7 +441,7 @@ def pages_in_file(
                 if end is not None and record.stream_pos >= end:
                     return
                 if record.is_http:
-                    page, page_id = _page(record, file, name, bodies, start), record.headers["WARC-Record-ID"]
+                    page, page_id = _page(record, file, name, bodies, start), record.headers.get("WARC-Record-ID") or ""
     except (FastWARCError, StreamError, OSError, KeyError, ValueError) as error:
         if page is not None:
             yield page

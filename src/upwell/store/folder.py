@@ -1,7 +1,8 @@
 """Folder of a site's harvest: its name, and opening it with its state and archive."""
 
-import errno
+import os
 import re
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 from upwell.errors import CannotKeep, WrongUsage
 from upwell.store.archive import WARC_FILE_BYTES, Archive
 from upwell.store.location import STATE_FILES, has_state, state_location, write_pointer
+from upwell.store.safe_files import disk_problem
 from upwell.store.state import State
 from upwell.urls.hosts import host_and_port, without_login
 
@@ -51,8 +53,9 @@ def _folders_below(path: Path, level: str) -> list[Path]:
 
 
 def refuse_links(folder: Path) -> None:
-    """Raise WrongUsage if a folder is or contains a symbolic link, through which files could be written elsewhere."""
-    if folder.is_symlink() or (folder.is_dir() and any(file.is_symlink() for file in folder.iterdir())):
+    """Raise WrongUsage if a folder is or contains a symbolic link at any depth, through which files could be written elsewhere."""
+    inside = ((Path(at) / name for name in (*folders, *files)) for at, folders, files in os.walk(folder))
+    if folder.is_symlink() or any(file.is_symlink() for files in inside for file in files):
         raise WrongUsage(
             f"{folder} is or contains a symbolic link, which may lead elsewhere; name another folder with -o"
         )
@@ -78,9 +81,9 @@ def open_folder(
             write_pointer(folder, location)
             state.archive = archive
             yield folder, state, archive
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT):
+    except (OSError, sqlite3.Error, RuntimeError) as error:
+        if not (problem := disk_problem(error)):
             raise
         raise CannotKeep(
-            f"{folder}: {error.strerror}; free some space or make the folder writable, then run the same command again to continue"
+            f"{folder}: {problem}; what was received before is kept: free some space or make the folder writable, then run the same command again to continue"
         ) from error

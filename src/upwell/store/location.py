@@ -56,7 +56,7 @@ def state_location(folder: Path, address: str = "") -> Path | PostgresLocation:
         try:
             pointer = json.loads((folder / POINTER_FILE).read_text(encoding="utf-8"))
             named, site = str(pointer["state"]), str(pointer["site"])
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise WrongUsage(
                 f"{folder / POINTER_FILE} does not say where the state is ({error!r}); give it with --state"
             ) from error

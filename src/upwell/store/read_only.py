@@ -56,7 +56,7 @@ class StoredRequest:
 def _status(head: str | None) -> int:
     try:
         return int(json.loads(head or "{}").get("status", 0))
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return 0
 
 

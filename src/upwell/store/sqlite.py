@@ -109,7 +109,7 @@ class SqliteDatabase:
         elif "not a database" in message or "malformed" in message:
             advice = "the file is damaged; move it away to start again (the records and archive written so far stay), or use another -o"
         else:
-            advice = "run the same command again, or use another -o"
+            advice = "free some space if the disk is full, then run the same command again, or use another -o"
         return CannotKeep(f"{self._path or 'the state in memory'}: {message}; {advice}")
 
 

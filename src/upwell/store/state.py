@@ -503,7 +503,7 @@ def decode_answer(stored: Sequence[Any], request: Request, archive: BodyReader |
         return Response(
             request=request, **fields, body=body, archived=archived, received_at=float(at), number=outcome_id
         )
-    except (ValueError, TypeError, zlib.error):
+    except (ValueError, TypeError, RecursionError, zlib.error):
         return None
 
 
@@ -529,7 +529,7 @@ def decode_decision(text: str | None) -> Decision | None:
             bool(prefers_list),
             str(source),
         )
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return None
 
 
@@ -537,7 +537,7 @@ def decode_row(text: str | None) -> dict[str, Any] | None:
     """Decode a stored row; None if it is damaged."""
     try:
         row = json.loads(text or "")
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return None
     return row if isinstance(row, dict) else None
 
@@ -546,7 +546,7 @@ def _decode_rows(texts: Sequence[str]) -> list[dict[str, Any] | None]:
     """Decode stored rows; None for each damaged one."""
     try:
         rows = json.loads(f"[{','.join(texts)}]")  # one call takes half as long
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         rows = []
     is_intact = len(rows) == len(texts) and set(map(type, rows)) <= {dict}
     return rows if is_intact else list(map(decode_row, texts))

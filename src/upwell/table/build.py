@@ -224,7 +224,7 @@ def saved_columns(folder: Path) -> dict[str, list[TableColumn]]:
         saved = json.loads((folder / "source.json").read_text(encoding="utf-8"))
         models = saved if isinstance(saved, list) else [saved]
         return {kind: columns_from_json(columns) for kind, columns in models[0].get("tables", {}).items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return {}  # no file yet, or written by an older version
 
 
@@ -255,8 +255,8 @@ def _list_columns(folder: Path) -> set[str]:
         saved = json.loads((folder / "source.json").read_text(encoding="utf-8"))
         models = saved if isinstance(saved, list) else [saved]
         return {column["name"] for model in models for column in model["columns"]["columns"] if column["repeats"]}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return set()  # no file yet
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return set()  # damaged, or no file yet
 
 
 def build_tables(

@@ -6,7 +6,6 @@ import io
 import json
 import re
 import sqlite3
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import chain
@@ -26,9 +25,10 @@ READABLE = FORMATS[:-1]  # all but Excel, which is meant for people
 MAX_SHEET_ROWS, MAX_SHEET_COLUMNS, MAX_CELL_CHARS = 1_048_576, 16_384, 32_767
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")  # OWASP, "CSV Injection"
 NUMBER = re.compile(r"[-+]?\d[\d.,]*(?:[eE][-+]?\d+)?%?")
-ROWID_NAMES = ("rowid", "oid", "_rowid_")  # CSV cells that look like formulas but are numbers
-FTS_NAMES = ("rank", "rowid")  # SQLite's aliases for the row number
-# reserved by FTS5
+ROWID_NAMES = ("rowid", "oid", "_rowid_")  # SQLite's aliases for the row number
+FTS_NAMES = ("rank", "rowid", "records_fts")  # reserved by FTS5: its own columns, one of which is named like the index
+MAX_SQLITE_COLUMNS = 2000  # SQLite, "Implementation Limits"
+MAX_NAME_CHARS = 1000  # safety limit: longer column names are cut
 
 
 def write(
@@ -59,8 +59,8 @@ def write(
     elif format == "csv":
         with partial.open("w", encoding="utf-8", newline="") as out:
             writer = csv.DictWriter(out, columns)
-            writer.writeheader()
             cell = _csv_value if keep_formulas else _csv_cell
+            writer.writerow({name: cell(name) for name in columns})
             writer.writerows({key: cell(value) for key, value in row.items()} for row in rows)
     elif format == "duckdb":
         partial.unlink(missing_ok=True)
@@ -94,11 +94,14 @@ def csv_lines(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Itera
 def _write_sqlite(rows: Iterable[Mapping[str, object]], columns: list[str], path: Path) -> None:
     """Write the table `records` and the full-text index `records_fts`, which stores no text of its own (SQLite FTS5 §4.4.3)."""
     path.unlink(missing_ok=True)
+    if len(columns) > MAX_SQLITE_COLUMNS:
+        raise WrongUsage(f"{len(columns):,} columns are too many for SQLite; use another --format")
     names = _unique_names([f"{name}_" if name.lower() in ROWID_NAMES else name for name in columns])
     fields = [name for name in names if not name.startswith("_")]
     quoted = ", ".join(_quoted(name) for name in names)
     with closing(sqlite3.connect(path)) as db:
-        searched = {name: f"{name}_" if name.lower() in FTS_NAMES else name for name in fields}
+        renamed_fields = [f"{name}_" if name.lower() in FTS_NAMES else name for name in fields]
+        searched = dict(zip(fields, _unique_names(renamed_fields), strict=True))
         declared = (_quoted(name) + (" PRIMARY KEY" if name == "_key" else "") for name in names)
         db.execute(f"CREATE TABLE records ({', '.join(declared)})")
         placeholders = ", ".join("?" * len(names))
@@ -137,7 +140,8 @@ def _write_xlsx(rows: Sequence[Mapping[str, object]], columns: list[str], path: 
         sheet, day = book.add_worksheet("records"), book.add_format({"num_format": "yyyy-mm-dd"})
         time = book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
         sheet.freeze_panes(1, 0)
-        sheet.write_row(0, 0, columns)
+        for place, column in enumerate(columns):
+            sheet.write_string(0, place, column[:MAX_CELL_CHARS])
         for number, row in enumerate(rows, start=1):
             for place, column in enumerate(columns):
                 value = row.get(column)
@@ -153,12 +157,21 @@ def _write_xlsx(rows: Sequence[Mapping[str, object]], columns: list[str], path: 
 
 
 def _unique_names(columns: list[str]) -> list[str]:
-    """Return names that differ in more than case, which SQLite and DuckDB ignore, by appending numbers."""
-    uses: Counter[str] = Counter()
-    names = []
-    for name in columns:
-        uses[name.lower()] += 1
-        names.append(name if uses[name.lower()] == 1 else f"{name}_{uses[name.lower()]}")
+    """Return names that databases accept: not empty, without NUL or half characters, different in more than case (numbers are appended).
+
+    >>> _unique_names(["a", "A", "a_2", "", "A"])
+    ['a', 'A_2', 'a_2_2', 'column', 'A_3']
+    """
+    names: list[str] = []
+    taken: set[str] = set()
+    for column in columns:
+        clean = column.replace("\x00", "").encode("utf-8", "replace").decode()[:MAX_NAME_CHARS] or "column"
+        name, number = clean, 1
+        while name.lower() in taken or name.casefold() in taken:
+            number += 1
+            name = f"{clean}_{number}"
+        taken |= {name.lower(), name.casefold()}
+        names.append(name)
     return names
 
 
@@ -186,7 +199,11 @@ def _cell(value: object) -> object:
     """Return a value for SQLite: dates as ISO texts, lists as JSON."""
     if isinstance(value, datetime.date):
         return value.isoformat()
-    return value if value is None or isinstance(value, int | float | str) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return str(value)  # SQLite has 64 bits
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode() if not value.isascii() else value
+    return value if value is None or isinstance(value, int | float) else json.dumps(value, ensure_ascii=False)
 
 
 def read_keys(path: Path) -> list[str]:

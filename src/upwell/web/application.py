@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
+import duckdb
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -97,7 +98,10 @@ def create_app(
     token_or_own = token or secrets.token_urlsafe(24)
     guard = Middleware(Guard, host=host, port=port, token=token_or_own)
     app = Starlette(
-        routes=routes, middleware=[guard], lifespan=lifespan, exception_handlers={404: not_found, UpwellError: failed}
+        routes=routes,
+        middleware=[guard],
+        lifespan=lifespan,
+        exception_handlers={404: not_found, UpwellError: failed, duckdb.Error: damaged},
     )
     app.state.library, app.state.runs, app.state.token = Library(folder, runs), runs, token_or_own
     app.state.compared = {}  # the last comparison
@@ -112,6 +116,11 @@ async def not_found(request: Request, _: Exception) -> Response:
 async def failed(request: Request, error: Exception) -> Response:
     """Show an error of Upwell as a page."""
     return respond(request, "error.html.j2", 400, message=str(error))
+
+
+async def damaged(request: Request, error: Exception) -> Response:
+    """Say that a table cannot be read."""
+    return respond(request, "error.html.j2", 400, message=T.damaged_table.format(error=str(error).partition("\n")[0]))
 
 
 async def look(_: Request) -> Response:

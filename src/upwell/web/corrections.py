@@ -47,7 +47,7 @@ def answers_of(folder: Path) -> list[tuple[TagTree, str]]:
 def _models(folder: Path) -> list[SourceModel]:
     try:
         return list(load_all((folder / "source.json").read_text(encoding="utf-8")))
-    except (OSError, WrongUsage):  # nothing was learned yet
+    except (OSError, ValueError, WrongUsage):  # damaged, or nothing was learned yet
         return []
 
 

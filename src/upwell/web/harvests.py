@@ -19,6 +19,7 @@ from upwell.harvest.harvest_folder import OWN_HARVEST, folder_for, harvest_text
 from upwell.net.access import Access
 from upwell.places import address_of
 from upwell.report.charts import gauge
+from upwell.results import read_summary
 from upwell.source.model import interface_entry
 from upwell.store.folder import folder_of, harvest_folders
 from upwell.store.location import has_state
@@ -132,11 +133,13 @@ def _process_of(folder: Path) -> int:
     """Return the process id of a running harvest from its event log; 0 if unknown. Used only while the folder is locked."""
     try:
         with (folder / EVENTS_FILE).open(encoding="utf-8") as lines:
-            return int(json.loads(lines.readline())["pid"])
-    except (OSError, ValueError, KeyError):
+            number = json.loads(lines.readline(MAX_FIRST_LINE))["pid"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return 0
+    return number if type(number) is int and number > 1 else 0  # others stand for groups of processes
 
 
+MAX_FIRST_LINE = 10_000  # characters of the first event
 HUES = 8  # icon colours in the style sheet
 
 
@@ -260,7 +263,7 @@ class Library:
     def _harvest(self, folder: Path) -> Harvest:
         summary: dict[str, Any] = {}
         with suppress(OSError, ValueError):  # not finished, or damaged: the rest can still be shown
-            summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+            summary = read_summary(folder)
         is_running = self.runs.is_running(folder)
         failure = "" if is_running else self.runs.failure(folder)
         return Harvest(id=self.id_of(folder), folder=folder, summary=summary, is_running=is_running, failure=failure)

@@ -117,7 +117,13 @@ class Progress:
         for text in unread[:end].splitlines():
             try:
                 self._take(json.loads(text))
-            except (ValueError, KeyError, TypeError):  # written by another version
+            except (
+                ValueError,
+                LookupError,
+                TypeError,
+                AttributeError,
+                RecursionError,
+            ):  # damaged, or written by another version
                 continue
         return end > 0
 

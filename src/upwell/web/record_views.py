@@ -73,9 +73,12 @@ class EditableColumn:
 def _saved(folder: Path) -> list[dict[str, Any]]:
     try:
         saved = json.loads((folder / "source.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise WrongUsage("this harvest has no columns yet; run it first") from error
-    return saved if isinstance(saved, list) else [saved]
+    entries = saved if isinstance(saved, list) else [saved]
+    if not entries or not all(isinstance(entry, dict) for entry in entries):
+        raise WrongUsage("the source.json of this harvest is damaged; run it again")
+    return entries
 
 
 def editable_columns(folder: Path, kind: str = "") -> list[EditableColumn]:

@@ -223,6 +223,7 @@ class ENGLISH:
     # errors
     error_title = "Something went wrong"
     not_found = "This page does not exist."
+    damaged_table = "The table of this harvest cannot be read ({error}). Run the same harvest again to write it."
     not_found_harvest = "This harvest does not exist."
     to_home = "Back to your harvests"
 
