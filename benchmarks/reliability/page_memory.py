@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 MAX_RATIO = 30  # bar: peak memory divided by the size of the page
@@ -205,7 +205,7 @@ def write_page(kind: str, size: int, seed: int, path: Path) -> None:
     os.waitpid(child, 0)
 
 
-def steps_of(tree: object, body: bytes, small: list[object]) -> Iterator[tuple[str, Callable[[], object]]]:
+def steps_of(tree: object, body: bytes, small: Sequence[object]) -> Iterator[tuple[str, Callable[[], object]]]:
     """Yield everything that a harvest and `upwell blocks` do with one answer; `small` are small pages of the kind, to learn a model from."""
     from upwell.answers.answer import Answer
     from upwell.answers.argument_roles import learn_roles
