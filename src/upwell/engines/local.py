@@ -1,4 +1,4 @@
-"""Engine of one process and one event loop, and the choice of an engine by name."""
+"""Engines of one event loop, in a supervised process or in this one, and the choice of an engine by name."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from upwell.engines.processes import ProcessEngine
 from upwell.engines.ray import RayEngine
 from upwell.errors import WrongUsage
 
-__all__ = ["ENGINES", "LocalEngine", "create_engine"]
+__all__ = ["ENGINES", "InlineEngine", "LocalEngine", "create_engine"]
 
-ENGINES = ("local", "processes", "ray")
+ENGINES = ("local", "processes", "ray", "inline")
 
 
 def create_engine(name: str, function: WorkFunction, workers: int = 0) -> Engine[Any, Any]:
@@ -24,11 +24,13 @@ def create_engine(name: str, function: WorkFunction, workers: int = 0) -> Engine
         return ProcessEngine(function, workers or len(os.sched_getaffinity(0)))
     if name == "ray":
         return RayEngine(function, workers)
+    if name == "inline":
+        return InlineEngine(function)
     raise WrongUsage(f"engine {name!r} is none of {', '.join(ENGINES)}")
 
 
-class LocalEngine:
-    """Runs work in the running event loop."""
+class InlineEngine:
+    """Runs work in the running event loop, without a supervisor: for debuggers, and for work that cannot leave its process."""
 
     def __init__(self, function: WorkFunction) -> None:
         self._function = function
@@ -38,7 +40,7 @@ class LocalEngine:
         """Return how many pieces of work one process can run at once."""
         return site_capacity(1)
 
-    async def __aenter__(self) -> LocalEngine:
+    async def __aenter__(self) -> InlineEngine:
         return self
 
     async def __aexit__(
@@ -49,3 +51,16 @@ class LocalEngine:
     async def run(self, work: Any, host: str, observe: EventObserver) -> Any:
         """Return the function's result."""
         return await self._function(work, observe)
+
+
+class LocalEngine(ProcessEngine):
+    """Runs work in one supervised process; work with plug-ins of the caller, which belong to its process, runs there."""
+
+    def __init__(self, function: WorkFunction) -> None:
+        super().__init__(function, 1)
+
+    async def run(self, work: Any, host: str, observe: EventObserver) -> Any:
+        """Return the function's result."""
+        if getattr(work, "is_bound_to_process", False):
+            return await self._function(work, observe)
+        return await super().run(work, host, observe)

@@ -1,42 +1,200 @@
-"""Engine of several processes on this machine, each with an event loop; hosts are divided among them."""
+"""Engine of one or several processes on this machine, each with an event loop; hosts are divided among them.
+
+The engine supervises its workers (`upwell.supervision`): it kills one that hangs or takes too much memory, and reports which job was the
+reason. A worker is forked from this process if that is safe, which takes a few milliseconds, and otherwise started as a new process.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import os
+import signal
+import subprocess
 import sys
-from dataclasses import dataclass
+import time
+import traceback
+from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 from upwell.engines.engine import EventObserver, WorkerHandle, WorkFunction, site_capacity
-from upwell.engines.worker import encode_message, read_message
+from upwell.engines.worker import encode_message, read_message, serve
+from upwell.errors import WorkerLost
+from upwell.supervision import (
+    CHECK_SECONDS,
+    MEMORY_SHARE,
+    Activity,
+    Board,
+    Watch,
+    free_bytes,
+    stop_signals_blocked,
+)
 
-__all__ = ["ProcessEngine"]
+__all__ = ["ProcessEngine", "fork_ahead"]
+
+logger = logging.getLogger("upwell.engines")
 
 SHUTDOWN_SECONDS = 60.0  # for a worker to write its results when the engine ends; then it is killed
+END_CHECK_SECONDS = 0.01  # between two checks whether a worker whose pipe is closed has ended
+
+
+@dataclass(eq=False)
+class ChildProcess:
+    """Worker process as started: its pipes, and the memory shared with it."""
+
+    outgoing: int  # file descriptors of this side
+    incoming: int
+    board: Board
+    pid: int = 0
+    _process: subprocess.Popen[bytes] | None = None  # None: it was forked
+    _code: int | None = None
+
+    def poll(self) -> int | None:
+        """Return the exit code, negative for a signal; None while it runs."""
+        if self._process is not None:
+            return self._process.poll()
+        if self._code is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self._code = os.waitstatus_to_exitcode(status) if pid else None
+        return self._code
+
+    def kill(self) -> None:
+        """Kill the process, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+
+_ahead: list[ChildProcess] = []  # forked before they are needed
+_descriptors: set[int] = set()  # this side of the pipes of all workers, which a forked worker closes
+
+
+def _start_child() -> ChildProcess:
+    """Start a worker process."""
+    incoming, their_outgoing = os.pipe()
+    their_incoming, outgoing = os.pipe()
+    child = ChildProcess(outgoing, incoming, Board())
+    _descriptors.update((outgoing, incoming))
+    with stop_signals_blocked():
+        if _may_fork():
+            sys.stdout.flush()
+            sys.stderr.flush()
+            supervisor = os.getpid()
+            child.pid = os.fork()
+            if not child.pid:
+                _run_forked(their_incoming, their_outgoing, child.board, supervisor)
+        else:
+            child._process = subprocess.Popen(
+                [sys.executable, "-m", "upwell.engines.worker", str(child.board.descriptor), str(os.getpid())],
+                stdin=their_incoming,
+                stdout=their_outgoing,
+                pass_fds=[child.board.descriptor],
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            )
+            child.pid = child._process.pid
+    os.close(their_incoming)
+    os.close(their_outgoing)
+    return child
+
+
+def _may_fork() -> bool:
+    """Return True if this process can be forked safely: it has no other thread, and no system library that forbids it (macOS)."""
+    import psutil
+
+    return sys.platform == "linux" and psutil.Process().num_threads() == 1
+
+
+def _run_forked(incoming: int, outgoing: int, board: Board, supervisor: int) -> NoReturn:
+    code = 1
+    try:
+        signal.set_wakeup_fd(-1)
+        for descriptor in _descriptors:
+            os.close(descriptor)
+        _descriptors.clear()
+        serve(incoming, outgoing, board, supervisor)
+        code = 0
+    except BaseException:  # noqa: BLE001 # nothing of the other process may run here
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def fork_ahead() -> None:
+    """Fork a worker now, for the next engine of this process, because threads started later would make it unsafe."""
+    if not _ahead and _may_fork():
+        _ahead.append(_start_child())
 
 
 @dataclass(eq=False, kw_only=True)
 class WorkerProcess(WorkerHandle):
     """Worker process and the jobs that it runs."""
 
-    process: asyncio.subprocess.Process
-    listener: asyncio.Task[None] | None = None
+    child: ChildProcess
+    watch: Watch
+    pipe: asyncio.WriteTransport | None = None
+    tasks: list[asyncio.Task[None]] = field(default_factory=list)
+    killed_because: str = ""
+    culprit: Activity | None = None
+    _cancelled: dict[int, float] = field(default_factory=dict)  # when jobs that still run were cancelled
+
+    async def connect(self) -> None:
+        """Connect the pipes to the running event loop, and start to listen and to watch."""
+        loop, stream = asyncio.get_running_loop(), asyncio.StreamReader(limit=2**20)
+        reading = os.fdopen(self.child.incoming, "rb", buffering=0)
+        writing = os.fdopen(self.child.outgoing, "wb", buffering=0)
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stream), reading)
+        self.pipe, _ = await loop.connect_write_pipe(asyncio.Protocol, writing)
+        self.tasks = [asyncio.create_task(self._listen(stream)), asyncio.create_task(self._watch())]
+
+    @property
+    def is_running(self) -> bool:
+        """Return True unless the process has ended or was killed."""
+        return not self.killed_because and self.child.poll() is None
 
     def send(self, *message: Any) -> None:
         """Send a message; if the process is gone, the listener notices."""
-        if self.process.stdin is not None and not self.process.stdin.is_closing():
-            self.process.stdin.write(encode_message(message))
+        if message[0] == "cancel":
+            self._cancelled.setdefault(message[1], time.monotonic())
+        if self.pipe is not None and not self.pipe.is_closing():
+            self.pipe.write(encode_message(message))
 
-    async def listen(self) -> None:
+    async def _listen(self, stream: asyncio.StreamReader) -> None:
         """Receive messages until the process ends; then fail its remaining jobs."""
-        assert self.process.stdout is not None  # noqa: S101 # it is a pipe
-        while (message := await read_message(self.process.stdout)) is not None:
+        while (message := await read_message(stream)) is not None:
+            if message[0] == "done":
+                self._cancelled.pop(message[1], None)
             self.receive(*message)
-        code = await self.process.wait()
-        self.fail_all(f"worker process {self.process.pid} ended with {code}")
+        while (code := self.child.poll()) is None:
+            await asyncio.sleep(END_CHECK_SECONDS)
+        _descriptors.difference_update((self.child.incoming, self.child.outgoing))
+        if self.pipe is not None:
+            self.pipe.close()
+        if self.killed_because:
+            self.fail_jobs(self.killed_because, [self.culprit] if self.culprit else [], is_certain=True)
+        else:
+            reason = f"worker process {self.child.pid} ended with {code}"
+            self.fail_jobs(reason, self.child.board.activities(), is_certain=False)
+        self.child.board.close()
+
+    async def _watch(self) -> None:
+        """Kill the process when there is a reason to."""
+        while self.child.poll() is None:
+            await asyncio.sleep(CHECK_SECONDS)
+            stopping_since = min(self._cancelled.values(), default=None)
+            if self.killed_because or not (reason := self.watch.reason_to_kill(stopping_since)):
+                continue
+            self.culprit, self.killed_because = self.watch.culprit(), reason
+            logger.warning("worker process %d %s and is killed; it was doing: %s", self.child.pid, reason, self.culprit)
+            self.child.kill()
+
+    async def end(self) -> None:
+        """Let the process save its results, and wait until it has ended."""
+        self.send("end")
+        if not (await asyncio.wait(self.tasks[:1], timeout=SHUTDOWN_SECONDS))[0]:
+            self.child.kill()
+        await asyncio.wait(self.tasks[:1])
+        self.tasks[1].cancel()
 
 
 class ProcessEngine:
@@ -46,6 +204,7 @@ class ProcessEngine:
         self._function, self.workers = function, workers
         self._running: list[WorkerProcess] = []
         self._choosing = asyncio.Lock()
+        self._max_bytes = 0
 
     @property
     def capacity(self) -> int:
@@ -58,15 +217,8 @@ class ProcessEngine:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for worker in self._running:
-            if worker.process.stdin is not None:
-                worker.process.stdin.close()
-        listeners = [worker.listener for worker in self._running if worker.listener is not None]
-        if listeners and (await asyncio.wait(listeners, timeout=SHUTDOWN_SECONDS))[1]:
-            for worker in self._running:
-                if worker.process.returncode is None:
-                    worker.process.kill()
-            await asyncio.wait(listeners)
+        if self._running:
+            await asyncio.wait([asyncio.create_task(worker.end()) for worker in self._running])
 
     async def run(self, work: Any, host: str, observe: EventObserver) -> Any:
         """Return the function's result in a worker process."""
@@ -78,7 +230,7 @@ class ProcessEngine:
 
     async def _worker_for(self, host: str) -> WorkerProcess:
         """Return the worker that already serves a host, else an idle or new one, else the one with the fewest jobs."""
-        self._running = [worker for worker in self._running if worker.process.returncode is None]
+        self._running = [worker for worker in self._running if worker.is_running]
         worker = next((worker for worker in self._running if worker.hosts[host] > 0), None)
         has_idle = any(not +worker.hosts for worker in self._running)
         if worker is None and len(self._running) < self.workers and not has_idle:
@@ -88,16 +240,11 @@ class ProcessEngine:
         return worker
 
     async def _start(self) -> WorkerProcess:
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "upwell.engines.worker", str(logging.getLogger("upwell").level)),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            env=environment,
-            start_new_session=True,  # Ctrl-C in a terminal reaches the engine only
-        )
-        worker = WorkerProcess(process=process)
+        child = _ahead.pop() if _ahead and _ahead[-1].poll() is None else _start_child()
+        self._max_bytes = self._max_bytes or int(MEMORY_SHARE * free_bytes() / self.workers)
+        watch = Watch(pid=child.pid, board=child.board, max_bytes=self._max_bytes)
+        worker = WorkerProcess(child=child, watch=watch)
+        await worker.connect()
         self._running.append(worker)
-        worker.send("function", self._function)
-        worker.listener = asyncio.create_task(worker.listen())
+        worker.send("function", self._function, logging.getLogger("upwell").level)
         return worker

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, is_dataclass
@@ -17,6 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from upwell.errors import UpwellError, WrongUsage
+from upwell.supervision import process_to_signal
 
 if TYPE_CHECKING:
     from upwell.types import Estimate, SearchInterface, Skipped, WeighedCandidate
@@ -223,7 +223,7 @@ class FolderLog:
         self._out = (folder / EVENTS_FILE).open("w", encoding="utf-8")
         self._observe = observe
         self._has_example, self._next_example = False, 0.0  # time of the monotonic clock
-        self._write(_line("started", {"pid": os.getpid(), "budget": budget}))
+        self._write(_line("started", {"pid": process_to_signal(), "budget": budget}))
 
     def __enter__(self) -> Observer:
         return self.follow if wants_records(self._observe) else self._follow_examples

@@ -25,6 +25,7 @@ from upwell.choose.plan import ENDS, Plan
 from upwell.errors import CannotKeep
 from upwell.harvest.events import FolderLog, Observer, Trouble
 from upwell.harvest.files import Result, write_files, write_tables
+from upwell.harvest.site_work import LostWorkers
 from upwell.net.access import Access
 from upwell.net.manners import Manners
 from upwell.store.archive import WARC_FILE_BYTES
@@ -32,6 +33,7 @@ from upwell.store.folder import folder_of, open_folder, refuse_links
 from upwell.store.location import PostgresLocation, has_state, open_database, state_location
 from upwell.store.remote import LEASE_SECONDS, RemoteFolder, is_remote, without_credentials
 from upwell.store.state import ASKED_BY_NOTE, CORRECTED_NOTE, State
+from upwell.supervision import Doing
 from upwell.table.writers import Format
 from upwell.types import Skipped
 from upwell.urls.hosts import without_login
@@ -178,19 +180,21 @@ async def harvest_to(
     observe: Observer,
     format: Format,
     state_at: str = "",
+    lost: LostWorkers | None = None,
 ) -> Result:
     """Harvest a site into its folder below `out`, a path or a remote URL; a harvest that was finished before is returned at once.
 
     `state_at` is the URL of a PostgreSQL database for the state, for many workers; by default the state is in the folder.
     """
+    lost = lost or LostWorkers()
     if not is_remote(out):
-        return await _harvest_locally(url, Path(out), plan, manners, observe, format, state_at)
+        return await _harvest_locally(url, Path(out), plan, manners, observe, format, state_at, lost)
 
     return await harvest_remotely(
         url,
         str(out),
         lambda folder: folder_for(url, folder, plan, manners.access, state_at),
-        lambda folder: _harvest_locally(url, folder, plan, manners, observe, format, state_at, WARC_BYTES),
+        lambda folder: _harvest_locally(url, folder, plan, manners, observe, format, state_at, lost, WARC_BYTES),
         observe,
         state_at,
     )
@@ -204,6 +208,7 @@ async def _harvest_locally(
     observe: Observer,
     format: Format,
     state_at: str,
+    lost: LostWorkers,
     warc_bytes: int = WARC_FILE_BYTES,
 ) -> Result:
     wanted = _harvest_identity(url, plan, manners.access)
@@ -222,6 +227,8 @@ async def _harvest_locally(
         FolderLog(folder, plan.budget, observe) as observe,
     ):
         _claim(state, wanted)
+        for number, reason in lost.unreadable:
+            state.mark_unreadable(number, reason)
         state.set_note(
             "started", json.dumps({"url": without_login(url), "budget": plan.budget, "details": plan.details})
         )
@@ -233,6 +240,8 @@ async def _harvest_locally(
         if not plan.models and (corrected := state.note(CORRECTED_NOTE)):
             plan = replace(plan, models=load_all(corrected))
         try:
+            if lost.is_stopping:
+                raise asyncio.CancelledError
             unlimited = _plan_fingerprint(replace(plan, budget=1, seconds=0.0, bytes=0), manners)
             site = await run(
                 url,
@@ -243,12 +252,15 @@ async def _harvest_locally(
                 recorder=archive,
                 folder=folder,
                 key=unlimited and wanted + unlimited,
+                elapsed=lost.elapsed,
             )
         except asyncio.CancelledError:
             if len(state):
-                write_tables(saved_tables(folder, state), folder, format)
+                with Doing("tables"):
+                    write_tables(saved_tables(folder, state), folder, format)
             raise
-        result = write_files(site, folder, format)
+        with Doing("tables"):
+            result = write_files(site, folder, format)
         known = result.summary["checks"]["fill"]
         for name in (name for name in plan.columns if name not in known):
             reason = f"no column is called {name}; there are {', '.join(known) or 'none of those that were named'}"
@@ -335,7 +347,8 @@ def _finished_before(folder: Path, wanted: str, key: str, format: Format) -> Res
             return None
         records = _largest_table(folder, format)
         if records is None:
-            records = write_tables(saved_tables(folder, state), folder, format)
+            with Doing("tables"):
+                records = write_tables(saved_tables(folder, state), folder, format)
     summary = cast("Summary", json.loads((folder / "summary.json").read_text(encoding="utf-8")))
     return Result(folder=folder, records=records, report=folder / "report.html", summary=summary, was_finished=True)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from upwell.harvest.files import Result
     from upwell.table.writers import Format
 
-__all__ = ["Job", "SiteWork", "harvest_site", "host_of", "try_addresses"]
+__all__ = ["Job", "LostWorkers", "SiteWork", "harvest_site", "host_of", "try_addresses"]
 
 T = TypeVar("T")
 
@@ -34,6 +34,15 @@ class Job:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LostWorkers:
+    """What workers that were lost while they harvested the site leave to the next one."""
+
+    unreadable: tuple[tuple[int, str], ...] = ()  # answers that ended a worker: number, and why they are not read again
+    elapsed: float = 0.0  # seconds of the time limit that they have used
+    is_stopping: bool = False  # True if the next worker only marks the unreadable answers and writes the records held
+
+
+@dataclass(frozen=True, kw_only=True)
 class SiteWork:
     """Job with everything needed to run it in any process."""
 
@@ -42,6 +51,12 @@ class SiteWork:
     format: Format = "parquet"
     state: str = ""  # URL of a database for the state; "": a file in the harvest folder
     reports_records: bool = True  # True if the observer wants every record
+    lost: LostWorkers = field(default_factory=LostWorkers)
+
+    @property
+    def is_bound_to_process(self) -> bool:
+        """Return True if the plan has plug-ins of the caller, which may share values with its process."""
+        return bool(self.job.plan.proposers)
 
     def with_budget(self, requests: int) -> SiteWork:
         """Return the same work with another request budget."""
@@ -73,7 +88,7 @@ async def harvest_site(work: SiteWork, observe: Observer) -> Result | UpwellErro
     async def at(url: str) -> Result:
         clean, access = split_credentials(url, job.manners.access)
         manners = replace(job.manners, access=access)
-        return await harvest_to(clean, work.out, job.plan, manners, tell, work.format, work.state)
+        return await harvest_to(clean, work.out, job.plan, manners, tell, work.format, work.state, work.lost)
 
     try:
         return await try_addresses(job.url, at)

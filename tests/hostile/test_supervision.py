@@ -1,0 +1,136 @@
+"""A page that hangs or bloats its reader costs itself only: other sites, signals, time limits and later runs are not affected."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.hostile.site import HostileSite, hostile
+
+# The worker process inherits what this module, which Python imports at its start, does to the functions that read pages and write tables: a
+# pattern that backtracks without end holds the interpreter lock, as do many of compiled functions; memory is taken until it ends.
+ATTACKS = '''
+import os, re, signal
+from upwell import supervision
+from upwell.harvest import harvest_folder, reader
+from upwell.discover import steps
+
+supervision.MAX_HELD_SECONDS = 2.0
+supervision.MAX_HELD_STOPPING_SECONDS = 1.0
+if "MAX_BYTES" in os.environ:
+    supervision.free_bytes = lambda: int(os.environ["MAX_BYTES"])
+
+def hang():
+    re.match(r"(a+)+$", 60 * "a" + "b")
+
+def attack(read_page):
+    def read(body, *rest):
+        if b"<!--hang-->" in body:
+            hang()
+        if b"<!--bloat-->" in body:
+            taken = [32_000_000 * b"x" for _ in range(1000)]
+        if b"<!--crash-->" in body:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return read_page(body, *rest)
+    return read
+
+reader.read_page = attack(reader.read_page)
+write_files = harvest_folder.write_files
+
+def write(site, *rest):
+    if any("hang" in str(row) for row in site.state.rows()):
+        hang()
+    return write_files(site, *rest)
+
+harvest_folder.write_files = write
+'''
+
+
+@pytest.fixture
+def attacked(tmp_path: Path) -> dict[str, str]:
+    """Return the environment of a command whose processes hang on pages that say so."""
+    folder = tmp_path / "attacks"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(ATTACKS)
+    # OpenBLAS would start threads, and a process with threads is not forked
+    return {**os.environ, "PYTHONPATH": str(folder), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
+@contextmanager
+def started(*arguments: str, cwd: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
+    """Start a command, and kill it and its processes at the end."""
+    command = [sys.executable, "-m", "upwell", *arguments]
+    process = subprocess.Popen(
+        command, cwd=cwd, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0
+    )
+    try:
+        yield process
+    finally:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.communicate()
+
+
+def run(*arguments: str, cwd: Path, environment: dict[str, str], code: int = 0) -> str:
+    """Run a command to its end; return what it printed."""
+    with started(*arguments, cwd=cwd, environment=environment) as process:
+        out, err = process.communicate(timeout=100)
+    assert process.returncode == code, out + err
+    return out + err
+
+
+def descendants(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    """Return the processes that a command has started."""
+    return psutil.Process(process.pid).children(recursive=True)
+
+
+def wait_for_hang(process: subprocess.Popen[str], site: HostileSite, target: str) -> None:
+    """Wait until a page has been requested and its reader uses the CPU."""
+    deadline = time.monotonic() + 60
+    while target not in site.targets:
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.05)
+    time.sleep(0.5)
+
+
+def with_attack(attack: str) -> dict[str, object]:
+    """Return the settings of a site whose third page of records is an attack."""
+    return {"around_answers": lambda query, page: f"<!--{attack}-->" if (query, page) == ("", 3) else ""}
+
+
+ATTACK_TARGET = "GET /find?q=&page=3"
+
+
+@pytest.mark.parametrize(("attack", "engine"), [("hang", "local"), ("bloat", "local"), ("hang", "processes"), ("crash", "local")])
+def test_one_page_costs_only_itself(attack: str, engine: str, tmp_path: Path, attacked: dict[str, str]) -> None:
+    """Two sites in one command: the page is left out and named, the other site is complete; a second run does not read the page again."""
+    if attack == "bloat":
+        attacked["MAX_BYTES"] = "1000000000"
+    with hostile(**with_attack(attack)) as bad, hostile(host="127.0.0.2") as good:
+        arguments = ("harvest", bad.url, good.url, "--rate", "0", "--browser", "never", "--engine", engine, "--format", "jsonl")
+        printed = run(*arguments, cwd=tmp_path, environment=attacked)
+        assert "is not read, because" in printed
+        rows = {place.url: rows_of(tmp_path, place) for place in (bad, good)}
+        assert len(rows[good.url]) == 60
+        assert 30 <= len(rows[bad.url]) <= 60
+        assert bad.targets.count(ATTACK_TARGET) == 1
+        before = len(bad.targets)
+        assert "is not read, because" in run(*arguments, "--refresh", cwd=tmp_path, environment=attacked)
+        assert len(bad.targets) > before + 3  # everything else is requested again
+        assert bad.targets.count(ATTACK_TARGET) == 1
+
+
+def rows_of(folder: Path, site: HostileSite) -> list[dict[str, object]]:
+    """Return the records of a site."""
+    file = folder / "harvest" / site.url.removeprefix("http://").strip("/").replace(":", "_") / "records.jsonl"
+    return [json.loads(line) for line in file.read_text().splitlines()]
