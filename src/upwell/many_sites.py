@@ -81,7 +81,9 @@ MIN_SITE_BUDGET = 30  # requests of a total budget granted to each site; fewer b
 SHARED_FOLDER = ".shared"  # folder for files shared by all sites of a run
 MAX_WORKER_LOSSES = 3  # restarts of a site whose worker was lost, unless another site was the reason
 MAX_UNREADABLE = 10  # answers of a site that ended their worker, before the site is given up
-MIN_SECONDS_LEFT = 5.0  # of a time limit for a site whose worker was lost, to read its answers again and write its tables
+MIN_SECONDS_LEFT = (
+    5.0  # of a time limit for a site whose worker was lost, to read its answers again and write its tables
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,7 +202,7 @@ class Sites:
             deduplicator.restart()
             try:
                 result = await engine.run(work, host_of(work.job.url).partition(":")[0], observe)
-                return ending or result  # type: ignore[no-any-return] # of harvest_site
+                return ending or result
             except asyncio.CancelledError:  # before a worker was assigned
                 return not_started(work.job.url)
             except WorkerLost as error:
@@ -364,11 +366,15 @@ def _unreadable(error: WorkerLost) -> str:
 def _given_up(place: str, error: WorkerLost) -> WorkerLost:
     """Return the error for a site that ended its worker too often, or while its tables were written."""
     what = "writing its tables" if error.stage == "tables" else "the last of several processes for it"
-    return WorkerLost(f"{shown(place)} was given up: {what} {error}; its answers are kept, and the same command continues")
+    return WorkerLost(
+        f"{shown(place)} was given up: {what} {error}; its answers are kept, and the same command continues"
+    )
 
 
 def _stopped(place: str) -> Interrupted:
-    return Interrupted(f"stopped while {shown(place)} was harvested; its answers are kept, and the same command continues")
+    return Interrupted(
+        f"stopped while {shown(place)} was harvested; its answers are kept, and the same command continues"
+    )
 
 
 def url_of(place: str | Job) -> str:

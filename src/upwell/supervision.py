@@ -14,19 +14,25 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+import select
 import signal
 import struct
 import sys
 import tempfile
 import threading
 import time
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
+
+from upwell.signals import end_program, leave
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     import psutil
 
 __all__ = [
@@ -38,6 +44,7 @@ __all__ = [
     "current_job",
     "free_bytes",
     "process_to_signal",
+    "run_command",
     "stop_signals_blocked",
 ]
 
@@ -50,6 +57,8 @@ MAX_HELD_STOPPING_SECONDS = 4.0
 MAX_BLOCKED_STOPPING_SECONDS = 20.0
 # Seconds for a process whose threads run to stop after it was asked to: it may be writing large tables.
 MAX_STOPPING_SECONDS = 120.0
+MAX_HELD_COMMAND_SECONDS = 60.0  # the same for a whole command, which may sort a large table of the user in one call
+FIRST_CHECK_SECONDS = 2.0  # before a command is watched; most end earlier
 MEMORY_SHARE = 0.6  # share of the memory that is free at the start which the watched processes may use together
 
 MAX_ACTIVITIES = 256  # a worker runs at most 128 sites
@@ -140,7 +149,7 @@ _supervisor = 0  # process id
 
 def begin(board: Board, supervisor: int) -> None:
     """Let this process be watched: count, and end with the supervisor; signals to stop are left to the supervisor."""
-    global _board, _supervisor  # noqa: PLW0603 # there is one process
+    global _board, _supervisor  # of the process
     _board, _supervisor = board, supervisor
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _ignore)  # not SIG_IGN, which the processes that this one starts would inherit
@@ -193,16 +202,14 @@ class Doing:
 # In the supervisor
 
 
-class stop_signals_blocked:  # noqa: N801 # used like a function
-    """Context manager in which a process is started that is to be watched: it receives no signal before `begin`."""
-
-    def __enter__(self) -> None:
-        self._before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        signal.pthread_sigmask(signal.SIG_SETMASK, self._before)
+@contextmanager
+def stop_signals_blocked() -> Iterator[None]:
+    """Block the signals to stop while a process is started that is to be watched, so that it receives none before `begin`."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def free_bytes() -> int:
@@ -223,11 +230,14 @@ class Watch:
     pid: int
     board: Board
     max_bytes: int  # of memory
+    max_held: float = 0.0  # seconds; 0: MAX_HELD_SECONDS
     _process: psutil.Process | None = field(default=None, init=False)
     _beats: int = field(default=-1, init=False)
     _beat_at: float = field(default=0.0, init=False)  # monotonic clock, when the counter last changed
     _cpu_at_beat: float = field(default=0.0, init=False)
-    _threads: dict[int, float] = field(default_factory=dict, init=False)  # CPU seconds by thread, before the present one
+    _threads: dict[int, float] = field(
+        default_factory=dict, init=False
+    )  # CPU seconds by thread, before the present one
 
     def reason_to_kill(self, stopping_since: float | None = None) -> str:
         """Return why the process has to be killed, as the end of a sentence about it; "" if it is well.
@@ -257,7 +267,7 @@ class Watch:
         if not self._threads:
             self._threads = self._cpu_by_thread()
         held, silent = cpu - self._cpu_at_beat, now - self._beat_at
-        limit = MAX_HELD_SECONDS if stopping_since is None else MAX_HELD_STOPPING_SECONDS
+        limit = (self.max_held or MAX_HELD_SECONDS) if stopping_since is None else MAX_HELD_STOPPING_SECONDS
         if min(held, silent) > limit:
             return f"held the interpreter lock for {held:.0f} s of CPU time"
         if stopping_since is not None and min(silent, now - stopping_since) > MAX_BLOCKED_STOPPING_SECONDS:
@@ -281,3 +291,50 @@ class Watch:
         except psutil.Error:
             return {}
         return {thread.id: thread.user_time + thread.system_time for thread in threads}
+
+
+# A whole command
+
+
+def run_command(command: Callable[[], None], *, has_memory_limit: bool) -> NoReturn:
+    """Run a command of the command line in a forked process, watch it, and end with its exit code.
+
+    So Ctrl-C and SIGTERM end every command, whatever it does. Both are passed on as SIGTERM: a terminal sends Ctrl-C to both processes, so
+    the command itself ignores it.
+    """
+    board, supervisor = Board(), os.getpid()
+    is_over, is_running = os.pipe()  # nobody writes; it is closed at the end of the command
+    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    pid = os.fork()
+    if not pid:
+        os.close(is_over)
+        begin(board, supervisor)
+        signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
+        signal.signal(signal.SIGTERM, end_program)
+        command()
+        sys.exit()
+    os.close(is_running)
+    stops: list[float] = []  # when a signal arrived, by the monotonic clock
+
+    def stop(_: int, __: FrameType | None) -> None:
+        stops.append(time.monotonic())
+        os.kill(pid, signal.SIGTERM)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT, signal.SIGTERM))
+    watch = Watch(pid=pid, board=board, max_bytes=sys.maxsize, max_held=MAX_HELD_COMMAND_SECONDS)
+    reason, seconds = "", FIRST_CHECK_SECONDS
+    while not select.select([is_over], [], [], seconds)[0]:
+        if has_memory_limit and watch.max_bytes == sys.maxsize:
+            watch.max_bytes = int(MEMORY_SHARE * free_bytes())
+        seconds = CHECK_SECONDS
+        reason = reason or watch.reason_to_kill(stops[0] if stops else None)
+        if reason:
+            os.kill(pid, signal.SIGKILL)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if code >= 0:
+        os._exit(code)
+    if stops:
+        leave("interrupted; everything that was saved before is intact")
+    leave(f"the command {reason or f'was ended by signal {-code}'}; a page that it read may be built to do so", 1)

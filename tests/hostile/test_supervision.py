@@ -6,8 +6,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -17,13 +17,13 @@ from tests.hostile.site import HostileSite, hostile
 
 # The worker process inherits what this module, which Python imports at its start, does to the functions that read pages and write tables: a
 # pattern that backtracks without end holds the interpreter lock, as do many of compiled functions; memory is taken until it ends.
-ATTACKS = '''
+ATTACKS = """
 import os, re, signal
 from upwell import supervision
 from upwell.harvest import harvest_folder, reader
 from upwell.discover import steps
 
-supervision.MAX_HELD_SECONDS = 2.0
+supervision.MAX_HELD_SECONDS = float(os.environ.get("MAX_HELD_SECONDS", "2"))
 supervision.MAX_HELD_STOPPING_SECONDS = 1.0
 if "MAX_BYTES" in os.environ:
     supervision.free_bytes = lambda: int(os.environ["MAX_BYTES"])
@@ -51,7 +51,7 @@ def write(site, *rest):
     return write_files(site, *rest)
 
 harvest_folder.write_files = write
-'''
+"""
 
 
 @pytest.fixture
@@ -74,10 +74,8 @@ def started(*arguments: str, cwd: Path, environment: dict[str, str]) -> Iterator
     try:
         yield process
     finally:
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         process.communicate()
 
 
@@ -98,28 +96,48 @@ def wait_for_hang(process: subprocess.Popen[str], site: HostileSite, target: str
     """Wait until a page has been requested and its reader uses the CPU."""
     deadline = time.monotonic() + 60
     while target not in site.targets:
-        assert time.monotonic() < deadline and process.poll() is None
+        assert time.monotonic() < deadline
+        assert process.poll() is None
         time.sleep(0.05)
     time.sleep(0.5)
 
 
-def with_attack(attack: str) -> dict[str, object]:
-    """Return the settings of a site whose third page of records is an attack."""
-    return {"around_answers": lambda query, page: f"<!--{attack}-->" if (query, page) == ("", 3) else ""}
+def third_page_is(attack: str) -> Callable[[str, int], str]:
+    """Return what a site shows on its answers: the third page of all records is an attack."""
+    return lambda query, page: f"<!--{attack}-->" if (query, page) == ("", 3) else ""
 
 
+REASONS = {
+    "hang": "reading it held the interpreter lock",
+    "bloat": "reading it took more than 0.6 GB of memory",
+    "crash": "two processes that read it were lost",
+}
 ATTACK_TARGET = "GET /find?q=&page=3"
 
 
-@pytest.mark.parametrize(("attack", "engine"), [("hang", "local"), ("bloat", "local"), ("hang", "processes"), ("crash", "local")])
+@pytest.mark.parametrize(
+    ("attack", "engine"), [("hang", "local"), ("bloat", "local"), ("hang", "processes"), ("crash", "local")]
+)
 def test_one_page_costs_only_itself(attack: str, engine: str, tmp_path: Path, attacked: dict[str, str]) -> None:
     """Two sites in one command: the page is left out and named, the other site is complete; a second run does not read the page again."""
     if attack == "bloat":
         attacked["MAX_BYTES"] = "1000000000"
-    with hostile(**with_attack(attack)) as bad, hostile(host="127.0.0.2") as good:
-        arguments = ("harvest", bad.url, good.url, "--rate", "0", "--browser", "never", "--engine", engine, "--format", "jsonl")
+    with hostile(around_answers=third_page_is(attack)) as bad, hostile(host="127.0.0.2") as good:
+        arguments = (
+            "harvest",
+            bad.url,
+            good.url,
+            "--rate",
+            "0",
+            "--browser",
+            "never",
+            "--engine",
+            engine,
+            "--format",
+            "jsonl",
+        )
         printed = run(*arguments, cwd=tmp_path, environment=attacked)
-        assert "is not read, because" in printed
+        assert f"is not read, because {REASONS[attack]}" in printed
         rows = {place.url: rows_of(tmp_path, place) for place in (bad, good)}
         assert len(rows[good.url]) == 60
         assert 30 <= len(rows[bad.url]) <= 60
@@ -134,3 +152,55 @@ def rows_of(folder: Path, site: HostileSite) -> list[dict[str, object]]:
     """Return the records of a site."""
     file = folder / "harvest" / site.url.removeprefix("http://").strip("/").replace(":", "_") / "records.jsonl"
     return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_end_a_harvest_that_hangs(number: signal.Signals, tmp_path: Path, attacked: dict[str, str]) -> None:
+    """The command ends soon with exit code 3 and the table of what it has; the next run does not read the page."""
+    with hostile(around_answers=third_page_is("hang")) as site:
+        arguments = ("harvest", site.url, "--rate", "0", "--browser", "never", "--format", "jsonl")
+        patient = {**attacked, "MAX_HELD_SECONDS": "1000"}
+        with started(*arguments, cwd=tmp_path, environment=patient) as process:
+            wait_for_hang(process, site, ATTACK_TARGET)
+            process.send_signal(number)
+            _, err = process.communicate(timeout=30)
+        assert process.returncode == 3, err
+        assert "the same command continues" in err
+        assert rows_of(tmp_path, site)
+        assert "is not read, because" in run(*arguments, cwd=tmp_path, environment=patient)
+        assert site.targets.count(ATTACK_TARGET) == 1
+
+
+def test_a_time_limit_ends_a_harvest_that_hangs(tmp_path: Path, attacked: dict[str, str]) -> None:
+    """`--time` holds although the interpreter lock is held when it is over, and the time of the killed worker counts."""
+    with hostile(around_answers=third_page_is("hang"), records=400) as site:
+        arguments = ("harvest", site.url, "--rate", "2", "--browser", "never", "--format", "jsonl", "--time", "25")
+        assert "stopped: budget" in run(*arguments, cwd=tmp_path, environment={**attacked, "MAX_HELD_SECONDS": "1000"})
+        assert rows_of(tmp_path, site)
+
+
+def test_tables_that_hang_are_given_up(tmp_path: Path, attacked: dict[str, str]) -> None:
+    """The command says so and ends; it does not try again and again."""
+    with hostile(record=lambda number, name: f'<a href="/item/{number}">hang {name}</a>') as site:
+        printed = run(
+            *("harvest", site.url, "--rate", "0", "--browser", "never"), cwd=tmp_path, environment=attacked, code=1
+        )
+    assert "was given up: writing its tables held the interpreter lock" in printed
+
+
+def test_a_killed_command_leaves_no_process(tmp_path: Path, attacked: dict[str, str]) -> None:
+    """kill -9 of the command ends its worker too, although that holds the interpreter lock."""
+    with (
+        hostile(around_answers=third_page_is("hang")) as site,
+        started(
+            *("harvest", site.url, "--rate", "0", "--browser", "never"),
+            cwd=tmp_path,
+            environment={**attacked, "MAX_HELD_SECONDS": "1000"},
+        ) as process,
+    ):
+        wait_for_hang(process, site, ATTACK_TARGET)
+        workers = descendants(process)
+        assert workers
+        process.kill()
+        process.wait()
+        assert not psutil.wait_procs(workers, timeout=10)[1]

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable, Callable
 from types import TracebackType
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from upwell.engines.engine import Engine, EventObserver, WorkFunction, site_capacity
 from upwell.engines.processes import ProcessEngine
 from upwell.engines.ray import RayEngine
-from upwell.errors import WrongUsage
+from upwell.errors import WorkerLost, WrongUsage
 
-__all__ = ["ENGINES", "InlineEngine", "LocalEngine", "create_engine"]
+__all__ = ["ENGINES", "InlineEngine", "LocalEngine", "call_supervised", "create_engine"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 ENGINES = ("local", "processes", "ray", "inline")
 
@@ -64,3 +68,21 @@ class LocalEngine(ProcessEngine):
         if getattr(work, "is_bound_to_process", False):
             return await self._function(work, observe)
         return await super().run(work, host, observe)
+
+
+async def call_supervised(function: Callable[P, Awaitable[T]], *arguments: P.args, **named: P.kwargs) -> T:
+    """Return the result of a coroutine function in a supervised process of its own; for servers, which a page must not end.
+
+    The function is defined at module level; its arguments and its result can be pickled.
+    """
+    async with ProcessEngine(_call, 1) as engine:
+        try:
+            result: T = await engine.run((function, arguments, named), "", lambda event: None)
+        except WorkerLost as error:
+            raise WorkerLost(f"reading a page {error}; the page may be built to do so") from error
+        return result
+
+
+async def _call(work: tuple[Callable[..., Awaitable[Any]], tuple[Any, ...], dict[str, Any]], _: EventObserver) -> Any:
+    function, arguments, named = work
+    return await function(*arguments, **named)

@@ -16,11 +16,10 @@ import time
 import traceback
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 from upwell.engines.engine import EventObserver, WorkerHandle, WorkFunction, site_capacity
 from upwell.engines.worker import encode_message, read_message, serve
-from upwell.errors import WorkerLost
 from upwell.supervision import (
     CHECK_SECONDS,
     MEMORY_SHARE,
@@ -84,7 +83,7 @@ def _start_child() -> ChildProcess:
             if not child.pid:
                 _run_forked(their_incoming, their_outgoing, child.board, supervisor)
         else:
-            child._process = subprocess.Popen(
+            child._process = subprocess.Popen(  # noqa: S603 # this program
                 [sys.executable, "-m", "upwell.engines.worker", str(child.board.descriptor), str(os.getpid())],
                 stdin=their_incoming,
                 stdout=their_outgoing,
@@ -101,7 +100,7 @@ def _may_fork() -> bool:
     """Return True if this process can be forked safely: it has no other thread, and no system library that forbids it (macOS)."""
     import psutil
 
-    return sys.platform == "linux" and psutil.Process().num_threads() == 1
+    return sys.platform == "linux" and bool(psutil.Process().num_threads() == 1)
 
 
 def _run_forked(incoming: int, outgoing: int, board: Board, supervisor: int) -> NoReturn:
@@ -136,7 +135,7 @@ class WorkerProcess(WorkerHandle):
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
     killed_because: str = ""
     culprit: Activity | None = None
-    _cancelled: dict[int, float] = field(default_factory=dict)  # when jobs that still run were cancelled
+    _ending: dict[int, float] = field(default_factory=dict)  # since when jobs should end, by the monotonic clock
 
     async def connect(self) -> None:
         """Connect the pipes to the running event loop, and start to listen and to watch."""
@@ -155,17 +154,24 @@ class WorkerProcess(WorkerHandle):
     def send(self, *message: Any) -> None:
         """Send a message; if the process is gone, the listener notices."""
         if message[0] == "cancel":
-            self._cancelled.setdefault(message[1], time.monotonic())
+            self._expect_end(message[1])
+        elif message[0] == "run" and (seconds := getattr(message[2], "seconds_left", 0.0)):
+            asyncio.get_running_loop().call_later(seconds, self._expect_end, message[1])
         if self.pipe is not None and not self.pipe.is_closing():
             self.pipe.write(encode_message(message))
+
+    def _expect_end(self, number: int) -> None:
+        """Be less patient with a job that was cancelled, or whose time is over."""
+        if number in self._waiting:
+            self._ending.setdefault(number, time.monotonic())
 
     async def _listen(self, stream: asyncio.StreamReader) -> None:
         """Receive messages until the process ends; then fail its remaining jobs."""
         while (message := await read_message(stream)) is not None:
             if message[0] == "done":
-                self._cancelled.pop(message[1], None)
+                self._ending.pop(message[1], None)
             self.receive(*message)
-        while (code := self.child.poll()) is None:
+        while (code := self.child.poll()) is None:  # noqa: ASYNC110 # no event: a child watcher would need a thread
             await asyncio.sleep(END_CHECK_SECONDS)
         _descriptors.difference_update((self.child.incoming, self.child.outgoing))
         if self.pipe is not None:
@@ -181,7 +187,7 @@ class WorkerProcess(WorkerHandle):
         """Kill the process when there is a reason to."""
         while self.child.poll() is None:
             await asyncio.sleep(CHECK_SECONDS)
-            stopping_since = min(self._cancelled.values(), default=None)
+            stopping_since = min(self._ending.values(), default=None)
             if self.killed_because or not (reason := self.watch.reason_to_kill(stopping_since)):
                 continue
             self.culprit, self.killed_because = self.watch.culprit(), reason
@@ -200,8 +206,9 @@ class WorkerProcess(WorkerHandle):
 class ProcessEngine:
     """Runs work in worker processes, each new host in the process with the fewest; a lost process is replaced."""
 
-    def __init__(self, function: WorkFunction, workers: int) -> None:
+    def __init__(self, function: WorkFunction, workers: int, machine_workers: int = 0) -> None:
         self._function, self.workers = function, workers
+        self._machine_workers = machine_workers or workers  # those of other engines included, which share the memory
         self._running: list[WorkerProcess] = []
         self._choosing = asyncio.Lock()
         self._max_bytes = 0
@@ -211,7 +218,7 @@ class ProcessEngine:
         """Return how many pieces of work all processes can run at once."""
         return site_capacity(self.workers)
 
-    async def __aenter__(self) -> ProcessEngine:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(
@@ -241,7 +248,7 @@ class ProcessEngine:
 
     async def _start(self) -> WorkerProcess:
         child = _ahead.pop() if _ahead and _ahead[-1].poll() is None else _start_child()
-        self._max_bytes = self._max_bytes or int(MEMORY_SHARE * free_bytes() / self.workers)
+        self._max_bytes = self._max_bytes or int(MEMORY_SHARE * free_bytes() / self._machine_workers)
         watch = Watch(pid=child.pid, board=child.board, max_bytes=self._max_bytes)
         worker = WorkerProcess(child=child, watch=watch)
         await worker.connect()

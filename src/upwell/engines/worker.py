@@ -21,7 +21,7 @@ from typing import Any
 
 from upwell import logs, supervision
 from upwell.engines.engine import WorkFunction
-from upwell.errors import Crashed, WorkerLost
+from upwell.errors import Crashed, UpwellError
 
 __all__ = ["encode_message", "read_message", "serve"]
 
@@ -80,7 +80,7 @@ async def run_jobs(stream: asyncio.StreamReader, outbox: Outbox) -> None:
         error: BaseException | None = None
         try:
             result = await function(work, lambda event: outbox.send("event", number, event))
-        except (asyncio.CancelledError, WorkerLost) as raised:
+        except (asyncio.CancelledError, UpwellError) as raised:
             error = raised
         except Exception as raised:  # noqa: BLE001 # raised again in the process that waits for it
             error = Crashed(f"{type(raised).__name__}: {raised}")

@@ -58,6 +58,12 @@ class SiteWork:
         """Return True if the plan has plug-ins of the caller, which may share values with its process."""
         return bool(self.job.plan.proposers)
 
+    @property
+    def seconds_left(self) -> float:
+        """Return the rest of the time limit; 0 if there is none."""
+        seconds = self.job.plan.seconds
+        return max(0.1, seconds - self.lost.elapsed) if seconds else 0.0
+
     def with_budget(self, requests: int) -> SiteWork:
         """Return the same work with another request budget."""
         if requests == self.job.plan.budget:

@@ -23,6 +23,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from upwell import aio, api
 from upwell.choose.plan import Plan
 from upwell.combine.catalogue import Catalogue
+from upwell.engines.local import call_supervised
 from upwell.errors import UpwellError, WrongUsage
 from upwell.harvest.events import Asked, Event
 from upwell.net.manners import Manners
@@ -120,7 +121,7 @@ class _Server:
 
     async def find_search(self, url: str) -> dict[str, Any]:
         """Find out how a web site can be searched. Sends a few requests. Give a home page or the page with the search box."""
-        forms = await aio.forms(self.limits.check(url), manners=self.limits.manners())
+        forms = await call_supervised(aio.forms, self.limits.check(url), manners=self.limits.manners())
         ways = [
             {
                 "method": interface.method,
@@ -196,7 +197,7 @@ class _Server:
             raise WrongUsage(
                 "no learned source is available; harvest a site first, or ask the user to allow its host with --allow"
             )
-        result = await ask(query, files, manners=self.limits.manners())
+        result = await call_supervised(ask, query, files, manners=self.limits.manners())
         most, _ = _page(limit, 0)
         findings = [_short(finding.as_dict()) for finding in result.findings[:most]]
         return {"found": len(result.findings), "things": findings, "troubles": _short(result.troubles)}
