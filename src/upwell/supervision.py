@@ -216,7 +216,7 @@ def free_bytes() -> int:
     """Return the memory available without swapping, within the limits of a container."""
     import psutil
 
-    free = [psutil.virtual_memory().available]
+    free = [int(psutil.virtual_memory().available)]
     limit, used = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
     if limit.is_file() and used.is_file() and (text := limit.read_text(encoding="ascii").strip()).isdigit():
         free.append(int(text) - int(used.read_text(encoding="ascii")))

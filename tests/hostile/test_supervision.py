@@ -21,9 +21,10 @@ ATTACKS = """
 import os, re, signal
 from upwell import supervision
 from upwell.harvest import harvest_folder, reader
-from upwell.discover import steps
+from upwell.offline import saved_pages
 
 supervision.MAX_HELD_SECONDS = float(os.environ.get("MAX_HELD_SECONDS", "2"))
+supervision.MAX_HELD_COMMAND_SECONDS = 3.0
 supervision.MAX_HELD_STOPPING_SECONDS = 1.0
 if "MAX_BYTES" in os.environ:
     supervision.free_bytes = lambda: int(os.environ["MAX_BYTES"])
@@ -43,6 +44,7 @@ def attack(read_page):
     return read
 
 reader.read_page = attack(reader.read_page)
+saved_pages.read_page = attack(saved_pages.read_page)
 write_files = harvest_folder.write_files
 
 def write(site, *rest):
@@ -89,7 +91,8 @@ def run(*arguments: str, cwd: Path, environment: dict[str, str], code: int = 0) 
 
 def descendants(process: subprocess.Popen[str]) -> list[psutil.Process]:
     """Return the processes that a command has started."""
-    return psutil.Process(process.pid).children(recursive=True)
+    children: list[psutil.Process] = psutil.Process(process.pid).children(recursive=True)
+    return children
 
 
 def wait_for_hang(process: subprocess.Popen[str], site: HostileSite, target: str) -> None:
@@ -204,3 +207,55 @@ def test_a_killed_command_leaves_no_process(tmp_path: Path, attacked: dict[str, 
         process.kill()
         process.wait()
         assert not psutil.wait_procs(workers, timeout=10)[1]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_end_any_command_that_hangs(number: signal.Signals, tmp_path: Path, attacked: dict[str, str]) -> None:
+    """A verb that reads a saved page without end stops soon, with the exit code of an interruption, and leaves no process."""
+    (tmp_path / "page.html").write_text("<!--hang--><ul><li><a href=/1>one</a></ul>")
+    with started("extract", "page.html", cwd=tmp_path, environment=attacked) as process:
+        deadline = time.monotonic() + 60
+        while not (running := descendants(process)) or running[0].cpu_times().user < 1.5:
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            time.sleep(0.1)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=30)
+        assert process.returncode == 3, err
+        assert "interrupted" in err
+        assert not psutil.wait_procs(running, timeout=10)[1]
+
+
+def test_a_command_that_hangs_ends_by_itself(tmp_path: Path, attacked: dict[str, str]) -> None:
+    """Without a signal it ends with an error that says why."""
+    (tmp_path / "page.html").write_text("<!--hang--><ul><li><a href=/1>one</a></ul>")
+    printed = run("extract", "page.html", cwd=tmp_path, environment=attacked, code=1)
+    assert "the command held the interpreter lock" in printed
+
+
+def test_a_call_in_a_supervised_process_is_ended(tmp_path: Path) -> None:
+    """A server that reads a page without end in such a process gets an error; a call that ends gets its result, and errors are passed on."""
+    code = """
+import asyncio, re
+from upwell import supervision
+from upwell.engines.local import call_supervised
+from upwell.errors import WorkerLost, WrongUsage
+
+async def hang(): re.match(r"(a+)+$", 60 * "a" + "b")
+async def add(a, b): return a + b
+async def refuse(): raise WrongUsage("wrong")
+
+async def main():
+    supervision.MAX_HELD_SECONDS = 1.0
+    print(await call_supervised(add, 2, b=3))
+    for function in (refuse, hang):
+        try:
+            await call_supervised(function)
+        except (WorkerLost, WrongUsage) as error:
+            print(error)
+
+asyncio.run(main())
+"""
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True).stdout
+    assert printed.splitlines()[:2] == ["5", "wrong"]
+    assert "reading a page held the interpreter lock" in printed

@@ -161,7 +161,7 @@ Engine = Annotated[
     typer.Option(
         metavar="NAME",
         rich_help_panel=ENGINE,
-        help="Where sites are harvested: local (this process), processes (one per core) or ray (a cluster).",
+        help="Where sites are harvested: local (one process, supervised by the command), processes (one per core), ray (a cluster) or inline (unsupervised).",
     ),
 ]
 AtOnce = Annotated[
