@@ -48,18 +48,20 @@ __all__ = [
     "stop_signals_blocked",
 ]
 
-BEAT_SECONDS = 0.2  # between two increments of the counter
-CHECK_SECONDS = 0.25  # between two checks of the supervisor
+BEAT_SECONDS = 0.4  # between two increments of the counter
+CHECK_SECONDS = 0.5  # between two checks of the supervisor
 # CPU seconds for which one call may hold the interpreter lock. The longest calls on ordinary pages, of 20 MB, take about a second.
 MAX_HELD_SECONDS = 10.0
 # The same after the process was asked to stop; and the seconds without CPU time, because it is blocked or suspended, after which it is killed.
 MAX_HELD_STOPPING_SECONDS = 4.0
 MAX_BLOCKED_STOPPING_SECONDS = 20.0
 # Seconds for a process whose threads run to stop after it was asked to: it may be writing large tables.
-MAX_STOPPING_SECONDS = 120.0
+MAX_STOPPING_SECONDS = 600.0
 MAX_HELD_COMMAND_SECONDS = 60.0  # the same for a whole command, which may sort a large table of the user in one call
 FIRST_CHECK_SECONDS = 2.0  # before a command is watched; most end earlier
 MEMORY_SHARE = 0.6  # share of the memory that is free at the start which the watched processes may use together
+
+MIN_MEMORY_PART = 0.25  # part of the limit that one activity must have taken to be the reason that it was exceeded
 
 MAX_ACTIVITIES = 256  # a worker runs at most 128 sites
 MAX_URL_BYTES = 400
@@ -234,10 +236,12 @@ class Watch:
     _process: psutil.Process | None = field(default=None, init=False)
     _beats: int = field(default=-1, init=False)
     _beat_at: float = field(default=0.0, init=False)  # monotonic clock, when the counter last changed
-    _cpu_at_beat: float = field(default=0.0, init=False)
-    _threads: dict[int, float] = field(
-        default_factory=dict, init=False
-    )  # CPU seconds by thread, before the present one
+    _cpu: float | None = field(
+        default=None, init=False
+    )  # CPU seconds at the first check without a change; None: it changed
+    _threads: dict[int, float] = field(default_factory=dict, init=False)  # the same by thread
+    _bytes: int = field(default=0, init=False)  # of memory at the last check
+    _bytes_before: dict[Activity, int] = field(default_factory=dict, init=False)  # of memory when activities began
 
     def reason_to_kill(self, stopping_since: float | None = None) -> str:
         """Return why the process has to be killed, as the end of a sentence about it; "" if it is well.
@@ -246,27 +250,31 @@ class Watch:
         """
         import psutil
 
-        now = time.monotonic()
         try:
             if self._process is None:
                 self._process = psutil.Process(self.pid)
-            with self._process.oneshot():
-                times = self._process.cpu_times()
-                used = self._process.memory_info().rss
+            used = int(self._process.memory_info().rss)
+            if used > MIN_MEMORY_PART * self.max_bytes:
+                activities = self.board.activities()
+                self._bytes_before = {one: self._bytes_before.get(one, self._bytes) for one in activities}
+            self._bytes = used
+            if used > self.max_bytes:
+                return f"took more than {self.max_bytes / 1e9:.1f} GB of memory"
+            return self._reason_of_silence(self._process, stopping_since)
         except psutil.Error:  # it has ended
             return ""
-        cpu = times.user + times.system
-        if used > self.max_bytes:
-            return f"took more than {self.max_bytes / 1e9:.1f} GB of memory"
+
+    def _reason_of_silence(self, process: psutil.Process, stopping_since: float | None) -> str:
+        now = time.monotonic()
         if (beats := self.board.beats) != self._beats:
-            self._beats, self._beat_at, self._cpu_at_beat = beats, now, cpu
-            self._threads = self._cpu_by_thread() if used > self.max_bytes / 2 else {}
-            if stopping_since is not None and now - stopping_since > MAX_STOPPING_SECONDS:
-                return f"did not stop within {MAX_STOPPING_SECONDS:g} s"
-            return ""
-        if not self._threads:
-            self._threads = self._cpu_by_thread()
-        held, silent = cpu - self._cpu_at_beat, now - self._beat_at
+            self._beats, self._beat_at, self._cpu = beats, now, None
+            is_late = stopping_since is not None and now - stopping_since > MAX_STOPPING_SECONDS
+            return f"did not stop within {MAX_STOPPING_SECONDS:g} s" if is_late else ""
+        times = process.cpu_times()
+        cpu = float(times.user + times.system)
+        if self._cpu is None:
+            self._cpu, self._threads = cpu, self._cpu_by_thread()
+        held, silent = cpu - self._cpu, now - self._beat_at
         limit = (self.max_held or MAX_HELD_SECONDS) if stopping_since is None else MAX_HELD_STOPPING_SECONDS
         if min(held, silent) > limit:
             return f"held the interpreter lock for {held:.0f} s of CPU time"
@@ -275,13 +283,20 @@ class Watch:
         return ""
 
     def culprit(self) -> Activity | None:
-        """Return the activity of the thread that has used most CPU time since the process was last well; None if it noted none."""
+        """Return the activity that is the reason to kill the process; None if it is not known.
+
+        It is that of the thread that has used most CPU time. For too much memory, it must have taken a good part of that itself: the
+        process may simply have too many jobs.
+        """
         activities = self.board.activities()
+        if self._bytes > self.max_bytes:
+            least = MIN_MEMORY_PART * self.max_bytes
+            activities = [one for one in activities if self._bytes - self._bytes_before.get(one, self._bytes) > least]
         used = self._cpu_by_thread()
-        if not used:  # not visible on this system
-            return activities[0] if len(activities) == 1 else None
-        busiest = max(used, key=lambda thread: used[thread] - self._threads.get(thread, 0.0))
-        return next((activity for activity in activities if activity.thread == busiest), None)
+        if used and (self._bytes <= self.max_bytes or len(activities) > 1):
+            busiest = max(used, key=lambda thread: used[thread] - self._threads.get(thread, 0.0))
+            activities = [one for one in activities if one.thread == busiest]
+        return activities[0] if len(activities) == 1 else None
 
     def _cpu_by_thread(self) -> dict[int, float]:
         import psutil

@@ -256,6 +256,8 @@ async def main():
 
 asyncio.run(main())
 """
-    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True).stdout
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    ).stdout
     assert printed.splitlines()[:2] == ["5", "wrong"]
     assert "reading a page held the interpreter lock" in printed
