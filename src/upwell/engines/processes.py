@@ -168,8 +168,11 @@ class WorkerProcess(WorkerHandle):
     async def _listen(self, stream: asyncio.StreamReader) -> None:
         """Receive messages until the process ends; then fail its remaining jobs."""
         while (message := await read_message(stream)) is not None:
-            if message[0] == "done":
-                self._ending.pop(message[1], None)
+            if message[0] == "events":
+                for number, event in message[1]:
+                    self.receive("event", number, event)
+                continue
+            self._ending.pop(message[1], None)
             self.receive(*message)
         while (code := self.child.poll()) is None:  # noqa: ASYNC110 # no event: a child watcher would need a thread
             await asyncio.sleep(END_CHECK_SECONDS)

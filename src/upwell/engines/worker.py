@@ -1,7 +1,7 @@
 """Worker process of an engine, which runs jobs from a pipe: `serve` in a forked process, `python -m upwell.engines.worker` in a new one.
 
     in    ("function", function, log level) first, then ("run", number, work) and ("cancel", number), at last ("end",)
-    out   ("event", number, event) and ("done", number, result, error)
+    out   ("events", [(number, event), …]) and ("done", number, result, error)
 
 Messages are pickled tuples, each after its length. At the end all jobs are cancelled, so that they save their partial results, and the
 process ends. If the input ends before, the engine was killed, and the worker ends at once.
@@ -17,6 +17,7 @@ import signal
 import struct
 import sys
 import threading
+from collections import deque
 from typing import Any
 
 from upwell import logs, supervision
@@ -26,6 +27,7 @@ from upwell.errors import Crashed, UpwellError
 __all__ = ["encode_message", "read_message", "serve"]
 
 LENGTH = struct.Struct("!Q")
+EVENT_SECONDS = 0.2  # how long events wait for others to be sent with them; the end of a job does not wait
 # Allocations between two runs of the garbage collector (Python's default: 700); page objects contain no cycles.
 COLLECT_AFTER = 20_000
 
@@ -52,9 +54,30 @@ class Outbox:
     def __init__(self, descriptor: int) -> None:
         self._file = os.fdopen(descriptor, "wb", buffering=0)
         self._lock = threading.Lock()
+        self._events: deque[tuple[int, Any]] = deque()  # not sent yet; other threads append to it
 
-    def send(self, *message: Any) -> None:
-        """Send a message completely."""
+    def add_event(self, number: int, event: Any) -> None:
+        """Send an event of a job soon."""
+        self._events.append((number, event))
+
+    def end_job(self, number: int, result: Any, error: BaseException | None) -> None:
+        """Send the end of a job, after its events."""
+        self.send_events()
+        self._send("done", number, result, error)
+
+    def send_events(self) -> None:
+        """Send the events that wait."""
+        events = [self._events.popleft() for _ in range(len(self._events))]
+        if events:
+            self._send("events", events)
+
+    async def send_regularly(self) -> None:
+        """Send events regularly."""
+        while True:
+            await asyncio.sleep(EVENT_SECONDS)
+            self.send_events()
+
+    def _send(self, *message: Any) -> None:
         data = memoryview(encode_message(message))
         with self._lock:
             try:
@@ -79,14 +102,15 @@ async def run_jobs(stream: asyncio.StreamReader, outbox: Outbox) -> None:
         result: Any = None
         error: BaseException | None = None
         try:
-            result = await function(work, lambda event: outbox.send("event", number, event))
+            result = await function(work, lambda event: outbox.add_event(number, event))
         except (asyncio.CancelledError, UpwellError) as raised:
             error = raised
         except Exception as raised:  # noqa: BLE001 # raised again in the process that waits for it
             error = Crashed(f"{type(raised).__name__}: {raised}")
-        outbox.send("done", number, result, error)
+        outbox.end_job(number, result, error)
         tasks.pop(number, None)
 
+    sending = asyncio.create_task(outbox.send_regularly())
     while (message := await read_message(stream)) is not None and message[0] != "end":
         if message[0] == "run":
             tasks[message[1]] = asyncio.create_task(run(message[1], message[2]))
@@ -98,6 +122,7 @@ async def run_jobs(stream: asyncio.StreamReader, outbox: Outbox) -> None:
         task.cancel()
     if tasks:
         await asyncio.wait(list(tasks.values()))
+    sending.cancel()
 
 
 def serve(incoming: int, outgoing: int, board: supervision.Board, supervisor: int) -> None:
