@@ -23,12 +23,12 @@ class Done:
 
 
 def upwell(*arguments: str, cwd: Path, **environment: str) -> Done:
-    """Run a command in a folder, with additional environment variables."""
+    """Run a command in a folder, with additional environment variables; a harvest runs in this process, too."""
     out, err, code = io.StringIO(), io.StringIO(), 0
     with pytest.MonkeyPatch.context() as here, redirect_stdout(out), redirect_stderr(err):
         here.chdir(cwd)
         here.setattr(sys, "argv", ["upwell", *arguments])
-        for name, value in {"COLUMNS": "200", **environment}.items():
+        for name, value in {"COLUMNS": "200", "UPWELL_HARVEST_ENGINE": "inline", **environment}.items():
             here.setenv(name, value)
         try:
             main()

@@ -10,6 +10,7 @@ import hypothesis
 import pytest
 
 from upwell.demo import Running, serve
+from upwell.many_sites import RunOptions
 
 # No test asserts seconds: a busy machine must not make it fail.
 hypothesis.settings.register_profile("upwell", deadline=None)
@@ -33,6 +34,12 @@ def end_session(number: int, _: FrameType | None) -> None:
 def pytest_runtest_setup() -> None:
     """Install the handler before each test, because the command line sets its own; harvests leave a handled signal alone."""
     signal.signal(signal.SIGTERM, end_session)
+
+
+@pytest.fixture(autouse=True)
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Harvest in the process of the tests, unless a test names an engine: a new process needs a second, and the tests have threads."""
+    monkeypatch.setitem(RunOptions.__init__.__kwdefaults__ or {}, "engine", "inline")
 
 
 @pytest.fixture(scope="session")

@@ -148,7 +148,8 @@ def _harvest_sites(count: int) -> None:
     urls = ready.get()
     start = time.process_time()
     with tempfile.TemporaryDirectory() as folder:
-        results = api.harvest_all(urls, out=folder, plan=Plan(budget=REQUESTS_OF_A_SITE), manners=Manners(rate=0))
+        plan, running = Plan(budget=REQUESTS_OF_A_SITE), api.RunOptions(engine="inline")
+        results = api.harvest_all(urls, out=folder, plan=plan, manners=Manners(rate=0), running=running)
     done.set()
     asked = sum(result.summary["requests"] for result in results if isinstance(result, api.Result))
     assert asked == count * REQUESTS_OF_A_SITE, f"{asked} requests to {count} sites"

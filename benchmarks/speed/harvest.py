@@ -10,14 +10,16 @@ SITES=sites.tsv`.
 
 The server, the harvest and the spider are separate processes. The harvest runs first; the spider requests the same URLs, finds the
 records and the next page on each, and writes the records as JSON lines. The total CPU time of the processes is compared, including start
-and end. Then the harvest is continued with a budget of one more request: measured is the cost until the next answer, including the start
-of the process, and the cost including the tables written at the end. All processes run from bytecode, like installed packages.
+and end, and for the harvest that of its supervisor and of its worker. Then the harvest is continued with a budget of one more request:
+measured is the cost until the next answer, including the start of the process, and the cost including the tables written at the end. This
+and the stages are measured in a single process (`--engine inline`). All processes run from bytecode, like installed packages.
 """
 
 import compileall
 import json
 import math
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -31,6 +33,7 @@ from pathlib import Path
 from typing import Any
 
 import upwell
+from upwell.many_sites import RunOptions
 
 BAR = 0.8  # largest ratio of our CPU time to that of the spider
 REPLAY_BAR = 0.1  # largest ratio of the CPU time until a continued harvest has its next answer to that of the harvest
@@ -77,12 +80,19 @@ def _serve() -> None:
         sys.stdin.readline()
 
 
-def _harvest(url: str, folder: str, budget: int, timed: bool) -> None:
-    """Run one harvest; print the CPU seconds of each stage, until the first answer, and of the whole process."""
-    stages, first_answer = _Stages() if timed else None, _FirstAnswer()
-    upwell.harvest(url, out=folder, plan=upwell.Plan(budget=budget), manners=upwell.Manners(rate=0))
-    seconds = stages.seconds() if stages else {}
-    print(json.dumps({"cpu": time.process_time(), "first_answer": first_answer.seconds, "stages": seconds}))
+def _harvest(url: str, folder: str, budget: int, measured: str) -> None:
+    """Run one harvest; print the CPU seconds of all its processes, and as `measured` says those until the first answer or of each stage."""
+    stages = _Stages() if measured == "stages" else None
+    first_answer = _FirstAnswer() if measured == "first answer" else None
+    running = RunOptions(engine="inline" if measured else "local")
+    upwell.harvest(url, out=folder, plan=upwell.Plan(budget=budget), manners=upwell.Manners(rate=0), running=running)
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    figures: dict[str, Any] = {"cpu": sum(usage.ru_utime + usage.ru_stime for usage in used)}
+    if stages is not None:
+        figures["stages"] = stages.seconds()
+    if first_answer is not None:
+        figures["first_answer"] = first_answer.seconds
+    print(json.dumps(figures))
 
 
 class _FirstAnswer:
@@ -221,10 +231,10 @@ def measure(url: str, selectors: list[str]) -> tuple[list[tuple[str, float, floa
             output = str(Path(scratch) / f"{number}.jsonl")
             theirs.append(_run("spider", str(addresses), output, *selectors)["cpu"])
             if len(asked) > BUDGET - MAX_UNCOUNTED:  # otherwise it has ended, and there is nothing to continue
-                again = _run("harvest", url, str(folder), str(BUDGET + 1), "")
+                again = _run("harvest", url, str(folder), str(BUDGET + 1), "first answer")
                 replays.append(again["first_answer"])
                 ends.append(again["cpu"])
-        stages = _run("harvest", url, str(Path(scratch) / "timed"), str(BUDGET), "timed")["stages"]
+        stages = _run("harvest", url, str(Path(scratch) / "timed"), str(BUDGET), "stages")["stages"]
     best, spider = min(ours), min(theirs)
     rows = [("a harvest", best, spider, BAR)]
     if replays:
@@ -270,8 +280,8 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["serve"]:
             _serve()
-        case ["harvest", url, folder, budget, timed]:
-            _harvest(url, folder, int(budget), bool(timed))
+        case ["harvest", url, folder, budget, measured]:
+            _harvest(url, folder, int(budget), measured)
         case ["spider", addresses, output, *selectors]:
             _spider(addresses, output, selectors)
         case _:

@@ -6,7 +6,8 @@
     ├── Forbidden           robots.txt forbids a required page
     │   └── WouldAct        the request may change something on the site
     ├── Unreachable         the site did not answer
-    │   └── Refused         an address in a private network that the user did not name
+    │   ├── Refused         an address in a private network that the user did not name
+    │   └── Unreadable      an answer ended the process that read it, and is not read again
     ├── NothingLearned      no answer could be cut into records
     ├── TookTooLong         reading a page exceeded its CPU time
     ├── Crashed             a bug in Upwell
@@ -33,6 +34,7 @@ __all__ = [
     "Refused",
     "TookTooLong",
     "Unreachable",
+    "Unreadable",
     "UpwellError",
     "WorkerLost",
     "WouldAct",
@@ -73,6 +75,10 @@ class Refused(Unreachable):
     """A link or redirect leads to an address in a private network, which is not requested."""
 
 
+class Unreadable(Unreachable):
+    """An earlier answer to the request ended the process that read it; it is neither requested nor read again."""
+
+
 class NothingLearned(UpwellError):
     """No answer could be cut into records."""
 
@@ -100,6 +106,12 @@ class Interrupted(UpwellError):
 
 class WorkerLost(UpwellError):
     """A worker process or machine ended; its state is saved, and its work can continue elsewhere."""
+
+    is_blamed = True  # False if another job of the worker was the reason
+    is_certain = False  # True if the worker was killed because of what this job did
+    stage = ""  # what the job was doing: "read", "tables" …; "": unknown
+    outcome = 0  # number of the answer that it was reading; 0: none
+    url = ""  # of that answer
 
 
 class CannotKeep(UpwellError):

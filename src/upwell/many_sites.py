@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,10 +14,20 @@ from typing import TYPE_CHECKING, Any
 from upwell.choose.plan import Plan
 from upwell.engines.local import ENGINES, create_engine
 from upwell.engines.schedule import Retry, Schedule, WorkProgress
-from upwell.errors import BudgetSpent, Interrupted, InUse, Refused, Unreachable, UpwellError, WorkerLost, WrongUsage
+from upwell.errors import (
+    BudgetSpent,
+    Interrupted,
+    InUse,
+    Refused,
+    Unreachable,
+    Unreadable,
+    UpwellError,
+    WorkerLost,
+    WrongUsage,
+)
 from upwell.harvest.events import Asked, Event, Observer, Opened, Trouble, wants_records
 from upwell.harvest.run_log import RUN_FILE, SUMMARIES_FILE, RunLog, read_site_lines
-from upwell.harvest.site_work import Job, SiteWork, harvest_site, host_of
+from upwell.harvest.site_work import Job, LostWorkers, SiteWork, harvest_site, host_of
 from upwell.net.manners import Manners
 from upwell.places import address_of, shown
 from upwell.store.remote import RemoteFolder, is_remote, working_folder
@@ -68,7 +79,11 @@ NumberedPlace = tuple[int, "str | Job"]
 
 MIN_SITE_BUDGET = 30  # requests of a total budget granted to each site; fewer barely suffice to find its search
 SHARED_FOLDER = ".shared"  # folder for files shared by all sites of a run
-MAX_WORKER_LOSSES = 3  # restarts of a site whose worker was lost
+MAX_WORKER_LOSSES = 3  # restarts of a site whose worker was lost, unless another site was the reason
+MAX_UNREADABLE = 10  # answers of a site that ended their worker, before the site is given up
+MIN_SECONDS_LEFT = (
+    5.0  # of a time limit for a site whose worker was lost, to read its answers again and write its tables
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,7 +184,11 @@ class Sites:
     async def _run(
         self, engine: Engine[SiteWork, Any], work: SiteWork, tell: Callable[[WorkProgress], None]
     ) -> Result | UpwellError:
-        """Harvest a site; if its worker is lost, continue in another worker from the saved state."""
+        """Harvest a site; if its worker is lost, continue in another worker from the saved state.
+
+        An answer that was being read when its worker was killed for reading it, or when two workers were lost, is marked as unreadable by
+        the next worker.
+        """
         deduplicator = EventDeduplicator(self.observe)
 
         def observe(event: Event) -> None:
@@ -177,17 +196,34 @@ class Sites:
                 tell(WorkProgress(requests=event.requests, records=event.records, expected=event.expected))
             deduplicator.follow(event)
 
-        losses, task = 0, asyncio.current_task()
+        losses, suspects, task, started = 0, Counter[int](), asyncio.current_task(), time.monotonic()
+        ending: UpwellError | None = None  # result after a worker has written what is held
         while True:
             deduplicator.restart()
             try:
-                return await engine.run(work, host_of(work.job.url).partition(":")[0], observe)  # type: ignore[no-any-return] # harvest_site's
+                result = await engine.run(work, host_of(work.job.url).partition(":")[0], observe)
+                return ending or result
             except asyncio.CancelledError:  # before a worker was assigned
                 return not_started(work.job.url)
             except WorkerLost as error:
-                losses += 1
-                if losses > MAX_WORKER_LOSSES or (task is not None and task.cancelling()):
-                    return error
+                if ending is not None:
+                    return ending
+                unreadable, suspects[error.outcome] = work.lost.unreadable, suspects[error.outcome] + 1
+                if error.outcome and (error.is_certain or suspects[error.outcome] > 1):
+                    reason = _unreadable(error)
+                    self._report("read", error.url, reason)
+                    unreadable = (*unreadable, (error.outcome, reason))
+                else:
+                    losses += error.is_blamed
+                if error.is_certain and error.stage == "tables":
+                    return _given_up(work.job.url, error)
+                if task is not None and task.cancelling():
+                    ending = _stopped(work.job.url)
+                elif losses > MAX_WORKER_LOSSES or len(unreadable) > MAX_UNREADABLE:
+                    ending = _given_up(work.job.url, error)
+                elapsed = max(0.0, min(time.monotonic() - started, work.job.plan.seconds - MIN_SECONDS_LEFT))
+                lost = LostWorkers(unreadable=unreadable, elapsed=elapsed, is_stopping=ending is not None)
+                work = replace(work, lost=lost)
 
     def _work_maker(self) -> Callable[[str | Job], SiteWork]:
         """Return a function that creates the work of a place, with the queries, query log and knowledge base shared by all sites."""
@@ -318,7 +354,27 @@ def _budget_spent(place: str, total: int) -> BudgetSpent:
 
 def _is_temporary(result: Result | UpwellError) -> bool:
     """Return True if a site should be retried later: it did not answer, or another worker, which may have been killed, holds its lease."""
-    return isinstance(result, (Unreachable, InUse)) and not isinstance(result, Refused)
+    return isinstance(result, (Unreachable, InUse)) and not isinstance(result, (Refused, Unreadable))
+
+
+def _unreadable(error: WorkerLost) -> str:
+    """Return why an answer is not read again."""
+    why = f"reading it {error}" if error.is_certain else "two processes that read it were lost"
+    return f"the answer of {error.url} is not read, because {why}; the page may be built to do so"
+
+
+def _given_up(place: str, error: WorkerLost) -> WorkerLost:
+    """Return the error for a site that ended its worker too often, or while its tables were written."""
+    what = "writing its tables" if error.stage == "tables" else "the last of several processes for it"
+    return WorkerLost(
+        f"{shown(place)} was given up: {what} {error}; its answers are kept, and the same command continues"
+    )
+
+
+def _stopped(place: str) -> Interrupted:
+    return Interrupted(
+        f"stopped while {shown(place)} was harvested; its answers are kept, and the same command continues"
+    )
 
 
 def url_of(place: str | Job) -> str:

@@ -20,15 +20,15 @@ def end_program(number: int, _: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def leave(message: str) -> NoReturn:
-    """End the process at once with a message and exit code 3.
+def leave(message: str, code: int = 3) -> NoReturn:
+    """End the process at once with a message and an exit code.
 
     After a KeyboardInterrupt during an import, Python would otherwise end with the exit code of the signal.
     """
     sys.stdout.flush()
     sys.stderr.write(f"upwell: {message}\n")
     sys.stderr.flush()
-    os._exit(3)
+    os._exit(code)
 
 
 def was_ended() -> bool:

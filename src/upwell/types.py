@@ -132,6 +132,7 @@ class Outcome:
     error: str = ""  # why there is no response
     sent: int = 1  # requests, including redirects and retries
     bytes: int = 0  # received
+    is_unreadable: bool = False  # the answer ended the process that read it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -182,8 +182,11 @@ def harvest(
     continues where it stopped; with a larger budget it continues further.
     """
     from upwell.cli.progress import ProgressLine
+    from upwell.engines.processes import fork_ahead
 
     sites = options.checked_sites(places)
+    if engine in ("local", "processes"):
+        fork_ahead()  # the progress line has a thread
     typed = _typed(places, context.params["allow"] or ())
     jobs = (_job(site, values_for(context, site), is_typed=site in typed) for site in sites)
     outcomes = Outcomes(len(sites), as_json)
@@ -296,12 +299,14 @@ def demo(
     """
     from upwell.cli.progress import ProgressLine
     from upwell.demo import SMALL_SITE, Switches
+    from upwell.engines.processes import fork_ahead
 
     is_small = not (hard or settings)
     switches = Switches.parse(settings or [])
     if serve_only:
         _serve(switches, port, as_json)
         return
+    fork_ahead()  # the site runs in a thread
     with ProgressLine(budget, not as_json) as observe:
         plan = Plan(budget=budget, coverage=1.0) if is_small else Plan(budget=budget)
         result, truth = api.demo(

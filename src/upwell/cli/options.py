@@ -40,7 +40,7 @@ DISTANCES: tuple[DistanceName, ...] = ("cosine", "euclidean")
 WORD_DISTANCES: tuple[WordDistanceName, ...] = ("intersection", "cosine", "euclidean")
 LINKAGES: tuple[LinkageName, ...] = ("complete", "single")
 CRITERIA: tuple[CriterionName, ...] = ("silhouette", "quality", "printed")
-ENGINES = ("local", "processes", "ray")
+ENGINES = ("local", "processes", "ray", "inline")
 PART_ENGINES: tuple[PartEngineName, ...] = ("local", "processes", "ray")
 SIGNATURES = (
     "idf-classes", "tfidf-tags", "raw-tags", "tfidf-classes", "tfidf-paths", "tfidf-content", "raw-content", "keywords",
@@ -171,7 +171,7 @@ Engine = Annotated[
     typer.Option(
         metavar="NAME",
         rich_help_panel=ENGINE,
-        help="Where sites are harvested: local (this process), processes (one per core) or ray (a cluster).",
+        help="Where sites are harvested: local (one process, supervised by the command), processes (one per core), ray (a cluster) or inline (unsupervised).",
     ),
 ]
 AtOnce = Annotated[

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import resource
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
 from upwell.errors import WorkerLost
+from upwell.supervision import Activity, free_bytes
 
 __all__ = ["Engine", "EventObserver", "WorkFunction", "WorkerHandle", "site_capacity"]
 
@@ -102,9 +102,24 @@ class WorkerHandle:
 
     def fail_all(self, reason: str) -> None:
         """Raise WorkerLost in all calls that wait for this worker, because it is gone."""
-        for future, _ in self._waiting.values():
-            if not future.done():
-                future.set_exception(WorkerLost(reason))
+        self.fail_jobs(reason, [], is_certain=False)
+
+    def fail_jobs(self, reason: str, activities: Sequence[Activity], *, is_certain: bool) -> None:
+        """Raise WorkerLost in all calls that wait for this worker, with what each job was doing; blame the others for none of it.
+
+        `is_certain` says that the activities are why the worker was killed.
+        """
+        by_job = {activity.job: activity for activity in activities if activity.job in self._waiting}
+        for number, (future, _) in self._waiting.items():
+            if future.done():
+                continue
+            error = WorkerLost(reason)
+            error.is_blamed = not by_job or number in by_job
+            if number in by_job:
+                activity = by_job[number]
+                error.is_certain, error.stage = is_certain, activity.stage
+                error.outcome, error.url = activity.outcome, activity.url
+            future.set_exception(error)
 
 
 def site_capacity(processes: int) -> int:
@@ -115,15 +130,5 @@ def site_capacity(processes: int) -> int:
         soft = wanted if hard == resource.RLIM_INFINITY else min(hard, max(soft, wanted))
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     by_files = (soft - FILES_PER_PROCESS) // FILES_PER_SITE if soft != resource.RLIM_INFINITY else MAX_SITES_PER_PROCESS
-    by_memory = int((MEMORY_SHARE * _free_bytes() / processes - BYTES_PER_PROCESS) // BYTES_PER_SITE)
+    by_memory = int((MEMORY_SHARE * free_bytes() / processes - BYTES_PER_PROCESS) // BYTES_PER_SITE)
     return processes * max(1, min(by_files, by_memory, MAX_SITES_PER_PROCESS))
-
-
-def _free_bytes() -> int:
-    """Return the memory available without swapping, within the limits of a container."""
-    lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-    free = [1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")]
-    limit, used = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
-    if limit.is_file() and used.is_file() and (text := limit.read_text(encoding="ascii").strip()).isdigit():
-        free.append(int(text) - int(used.read_text(encoding="ascii")))
-    return max(0, min(free))

@@ -1,19 +1,23 @@
-"""Engine of one process and one event loop, and the choice of an engine by name."""
+"""Engines of one event loop, in a supervised process or in this one, and the choice of an engine by name."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable, Callable
 from types import TracebackType
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from upwell.engines.engine import Engine, EventObserver, WorkFunction, site_capacity
 from upwell.engines.processes import ProcessEngine
 from upwell.engines.ray import RayEngine
-from upwell.errors import WrongUsage
+from upwell.errors import WorkerLost, WrongUsage
 
-__all__ = ["ENGINES", "LocalEngine", "create_engine"]
+__all__ = ["ENGINES", "InlineEngine", "LocalEngine", "call_supervised", "create_engine"]
 
-ENGINES = ("local", "processes", "ray")
+P = ParamSpec("P")
+T = TypeVar("T")
+
+ENGINES = ("local", "processes", "ray", "inline")
 
 
 def create_engine(name: str, function: WorkFunction, workers: int = 0) -> Engine[Any, Any]:
@@ -24,11 +28,13 @@ def create_engine(name: str, function: WorkFunction, workers: int = 0) -> Engine
         return ProcessEngine(function, workers or len(os.sched_getaffinity(0)))
     if name == "ray":
         return RayEngine(function, workers)
+    if name == "inline":
+        return InlineEngine(function)
     raise WrongUsage(f"engine {name!r} is none of {', '.join(ENGINES)}")
 
 
-class LocalEngine:
-    """Runs work in the running event loop."""
+class InlineEngine:
+    """Runs work in the running event loop, without a supervisor: for debuggers, and for work that cannot leave its process."""
 
     def __init__(self, function: WorkFunction) -> None:
         self._function = function
@@ -38,7 +44,7 @@ class LocalEngine:
         """Return how many pieces of work one process can run at once."""
         return site_capacity(1)
 
-    async def __aenter__(self) -> LocalEngine:
+    async def __aenter__(self) -> InlineEngine:
         return self
 
     async def __aexit__(
@@ -49,3 +55,34 @@ class LocalEngine:
     async def run(self, work: Any, host: str, observe: EventObserver) -> Any:
         """Return the function's result."""
         return await self._function(work, observe)
+
+
+class LocalEngine(ProcessEngine):
+    """Runs work in one supervised process; work with plug-ins of the caller, which belong to its process, runs there."""
+
+    def __init__(self, function: WorkFunction) -> None:
+        super().__init__(function, 1)
+
+    async def run(self, work: Any, host: str, observe: EventObserver) -> Any:
+        """Return the function's result."""
+        if getattr(work, "is_bound_to_process", False):
+            return await self._function(work, observe)
+        return await super().run(work, host, observe)
+
+
+async def call_supervised(function: Callable[P, Awaitable[T]], *arguments: P.args, **named: P.kwargs) -> T:
+    """Return the result of a coroutine function in a supervised process of its own; for servers, which a page must not end.
+
+    The function is defined at module level; its arguments and its result can be pickled.
+    """
+    async with ProcessEngine(_call, 1) as engine:
+        try:
+            result: T = await engine.run((function, arguments, named), "", lambda event: None)
+        except WorkerLost as error:
+            raise WorkerLost(f"reading a page {error}; the page may be built to do so") from error
+        return result
+
+
+async def _call(work: tuple[Callable[..., Awaitable[Any]], tuple[Any, ...], dict[str, Any]], _: EventObserver) -> Any:
+    function, arguments, named = work
+    return await function(*arguments, **named)

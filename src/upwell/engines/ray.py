@@ -1,4 +1,4 @@
-"""Engine of a Ray cluster: one actor per core, each with an event loop; hosts are divided among the actors.
+"""Engine of a Ray cluster: one actor per core, each with a worker process that it supervises; hosts are divided among the actors.
 
 `RayConnection` connects to the cluster that `RAY_ADDRESS` names, or starts Ray on this machine; `RayWorker` is the actor.
 """
@@ -20,7 +20,8 @@ from types import TracebackType
 from typing import Any
 
 from upwell.engines.engine import EventObserver, WorkerHandle, WorkFunction, site_capacity
-from upwell.errors import Crashed, MissingExtra, Unreachable, WorkerLost
+from upwell.engines.processes import ProcessEngine
+from upwell.errors import Crashed, MissingExtra, Unreachable, UpwellError, WorkerLost
 
 __all__ = ["RayConnection", "RayEngine"]
 
@@ -104,11 +105,11 @@ def _load() -> Any:
 
 
 class RayWorker:
-    """Actor that runs jobs in its event loop and keeps messages until the engine fetches them."""
+    """Actor that runs jobs in a process of its own, which it supervises, and keeps messages until the engine fetches them."""
 
     def __init__(self, function: WorkFunction) -> None:
         site_capacity(1)  # raises the limit of open files
-        self._function = function
+        self._engine = ProcessEngine(function, 1, len(os.sched_getaffinity(0)))
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._messages: list[Message] = []  # not confirmed by the engine
         self._confirmed = 0  # number of confirmed messages
@@ -152,9 +153,9 @@ class RayWorker:
         result: Any = None
         error: BaseException | None = None
         try:
-            result = await self._function(work, observe)
-        except asyncio.CancelledError as cancelled:
-            error = cancelled
+            result = await self._engine.run(work, "", observe)
+        except (asyncio.CancelledError, UpwellError) as raised:
+            error = raised
         except Exception as raised:  # noqa: BLE001 # raised again in the process that waits for it
             error = Crashed(f"{type(raised).__name__}: {raised}")
         loop.call_soon(self._add, ("done", number, result, error))  # after events already queued

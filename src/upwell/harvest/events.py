@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, is_dataclass
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from upwell.errors import UpwellError, WrongUsage
 from upwell.store.safe_files import open_without_links
+from upwell.supervision import process_to_signal
 
 if TYPE_CHECKING:
     from upwell.types import Estimate, SearchInterface, Skipped, WeighedCandidate
@@ -224,7 +224,7 @@ class FolderLog:
         self._out = open(folder / EVENTS_FILE, "w", encoding="utf-8", opener=open_without_links)  # noqa: SIM115 # closed in `__exit__`
         self._observe = observe
         self._has_example, self._next_example = False, 0.0  # time of the monotonic clock
-        self._write(_line("started", {"pid": os.getpid(), "budget": budget}))
+        self._write(_line("started", {"pid": process_to_signal(), "budget": budget}))
 
     def __enter__(self) -> Observer:
         return self.follow if wants_records(self._observe) else self._follow_examples

@@ -26,6 +26,7 @@ from upwell.choose.plan import ENDS, Plan
 from upwell.errors import CannotKeep
 from upwell.harvest.events import FolderLog, Observer, Trouble
 from upwell.harvest.files import Result, write_files, write_tables
+from upwell.harvest.site_work import LostWorkers
 from upwell.net.access import Access
 from upwell.net.manners import Manners
 from upwell.results import Summary, read_summary
@@ -35,6 +36,7 @@ from upwell.store.location import PostgresLocation, has_state, open_database, st
 from upwell.store.remote import LEASE_SECONDS, RemoteFolder, is_remote, without_credentials
 from upwell.store.state import ASKED_BY_NOTE, CORRECTED_NOTE, State
 from upwell.store.user_memory import remember
+from upwell.supervision import Doing
 from upwell.table.writers import Format
 from upwell.types import Skipped
 from upwell.urls.hosts import host_and_port, is_private_address, without_login
@@ -185,21 +187,25 @@ async def harvest_to(
     format: Format,
     state_at: str = "",
     started: float | None = None,
+    lost: LostWorkers | None = None,
 ) -> Result:
     """Harvest a site into its folder below `out`, a path or a remote URL; a harvest that was finished before is returned at once.
 
     `state_at` is the URL of a PostgreSQL database for the state, for many workers; by default the state is in the folder. The time limit
     counts from `started`, on the monotonic clock.
     """
-    started = time.monotonic() if started is None else started
+    lost = lost or LostWorkers()
+    started = (time.monotonic() if started is None else started) - lost.elapsed
     if not is_remote(out):
-        return await _harvest_locally(url, Path(out), plan, manners, observe, format, state_at, started)
+        return await _harvest_locally(url, Path(out), plan, manners, observe, format, state_at, started, lost)
 
     return await harvest_remotely(
         url,
         str(out),
         lambda folder: folder_for(url, folder, plan, manners.access, state_at),
-        lambda folder: _harvest_locally(url, folder, plan, manners, observe, format, state_at, started, WARC_BYTES),
+        lambda folder: _harvest_locally(
+            url, folder, plan, manners, observe, format, state_at, started, lost, WARC_BYTES
+        ),
         observe,
         state_at,
     )
@@ -214,16 +220,17 @@ async def _harvest_locally(
     format: Format,
     state_at: str,
     started: float,
+    lost: LostWorkers,
     warc_bytes: int = WARC_FILE_BYTES,
 ) -> Result:
     """Harvest into a local folder; if that fails after loading a checkpoint, replay all answers instead."""
     from upwell.harvest.checkpoint import CheckpointFailed  # imported here: a finished harvest does not need it
 
     try:
-        return await _harvest_once(url, out, plan, manners, observe, format, state_at, started, warc_bytes)
+        return await _harvest_once(url, out, plan, manners, observe, format, state_at, started, lost, warc_bytes)
     except CheckpointFailed as error:
         logger.info("the checkpoint is not used: %s", error)
-        return await _harvest_once(url, out, plan, manners, observe, format, state_at, started, warc_bytes)
+        return await _harvest_once(url, out, plan, manners, observe, format, state_at, started, lost, warc_bytes)
 
 
 async def _harvest_once(
@@ -235,6 +242,7 @@ async def _harvest_once(
     format: Format,
     state_at: str,
     started: float,
+    lost: LostWorkers,
     warc_bytes: int,
 ) -> Result:
     wanted = _harvest_identity(url, plan, manners.access)
@@ -255,6 +263,8 @@ async def _harvest_once(
         _claim(state, wanted)
         if is_private_address(host_and_port(url)[0]):
             remember(OWN_HARVEST, harvest_text(without_login(url), wanted))
+        for number, reason in lost.unreadable:
+            state.mark_unreadable(number, reason)
         state.set_note(
             "started", json.dumps({"url": without_login(url), "budget": plan.budget, "details": plan.details})
         )
@@ -266,6 +276,8 @@ async def _harvest_once(
         if not plan.models and (corrected := state.note(CORRECTED_NOTE)):
             plan = replace(plan, models=load_all(corrected))
         try:
+            if lost.is_stopping:
+                raise asyncio.CancelledError
             unlimited = _plan_fingerprint(replace(plan, budget=1, seconds=0.0, bytes=0), manners)
             site = await run(
                 url,
@@ -280,9 +292,11 @@ async def _harvest_once(
             )
         except asyncio.CancelledError:
             if len(state):
-                write_tables(saved_tables(folder, state), folder, format)
+                with Doing("tables"):
+                    write_tables(saved_tables(folder, state), folder, format)
             raise
-        result = write_files(site, folder, format)
+        with Doing("tables"):
+            result = write_files(site, folder, format)
         known = result.summary["checks"]["fill"]
         for name in (name for name in plan.columns if name not in known):
             reason = f"no column is called {name}; there are {', '.join(known) or 'none of those that were named'}"
@@ -378,7 +392,8 @@ def _finished_before(folder: Path, wanted: str, key: str, format: Format) -> Res
             return None  # damaged: the harvest writes it again
         records = _largest_table(folder, format)
         if records is None:
-            records = write_tables(saved_tables(folder, state), folder, format)
+            with Doing("tables"):
+                records = write_tables(saved_tables(folder, state), folder, format)
     return Result(folder=folder, records=records, report=folder / "report.html", summary=summary, was_finished=True)
 
 

@@ -51,6 +51,7 @@ from upwell.page.tree import TagTree
 from upwell.source.apply import apply
 from upwell.source.learn import learn_source
 from upwell.store.state import State
+from upwell.supervision import Doing
 from upwell.types import (
     BrowserVisit,
     FormKind,
@@ -144,14 +145,18 @@ async def drive(
     """
     is_first = True
 
-    def advance(how: Callable[[], Request | BrowserVisit]) -> tuple[Request | BrowserVisit | None, T | None]:
+    def advance(
+        doing: Doing, how: Callable[[], Request | BrowserVisit]
+    ) -> tuple[Request | BrowserVisit | None, T | None]:
         try:
-            return how(), None
+            with doing:
+                return how(), None
         except StopIteration as end:  # a future cannot carry StopIteration
             return None, end.value
 
     with ReadingThread() as thread:
-        wanted, result = await thread.run(lambda: advance(lambda: next(steps)))
+        doing = Doing("choose")
+        wanted, result = await thread.run(lambda: advance(doing, lambda: next(steps)))
         while wanted is not None:
             if wanted.decision is None:
                 wanted = replace(wanted, decision=purpose(_purpose_of(wanted, is_first), wanted))
@@ -168,9 +173,12 @@ async def drive(
                     answer = await net.fetch(wanted, reuse=bool(wanted.query) or wanted.reuses)
             except (Unreachable, Forbidden, MissingExtra) as error:
                 logger.info("%s: %s", shown_url(wanted.url), net.access.hide(str(error)))
-                wanted, result = await thread.run(lambda error=error: advance(lambda: steps.throw(error)))  # type: ignore[misc] # bound as default
+                wanted, result = await thread.run(lambda error=error: advance(doing, lambda: steps.throw(error)))  # type: ignore[misc] # bound as default
             else:
-                wanted, result = await thread.run(lambda answer=answer: advance(lambda: steps.send(answer)))  # type: ignore[misc] # bound as default
+                reading = Doing("read", answer.number, wanted.url)
+                wanted, result = await thread.run(
+                    lambda answer=answer, reading=reading: advance(reading, lambda: steps.send(answer))  # type: ignore[misc] # bound as default
+                )
     return result  # type: ignore[no-any-return] # the generator's result
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from upwell.harvest.files import Result
     from upwell.table.writers import Format
 
-__all__ = ["Job", "SiteWork", "harvest_site", "host_of", "try_addresses"]
+__all__ = ["Job", "LostWorkers", "SiteWork", "harvest_site", "host_of", "try_addresses"]
 
 T = TypeVar("T")
 
@@ -37,6 +37,15 @@ class Job:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LostWorkers:
+    """What workers that were lost while they harvested the site leave to the next one."""
+
+    unreadable: tuple[tuple[int, str], ...] = ()  # answers that ended a worker: number, and why they are not read again
+    elapsed: float = 0.0  # seconds of the time limit that they have used
+    is_stopping: bool = False  # True if the next worker only marks the unreadable answers and writes the records held
+
+
+@dataclass(frozen=True, kw_only=True)
 class SiteWork:
     """Job with everything needed to run it in any process."""
 
@@ -45,6 +54,18 @@ class SiteWork:
     format: Format = "parquet"
     state: str = ""  # URL of a database for the state; "": a file in the harvest folder
     reports_records: bool = True  # True if the observer wants every record
+    lost: LostWorkers = field(default_factory=LostWorkers)
+
+    @property
+    def is_bound_to_process(self) -> bool:
+        """Return True if the plan has plug-ins of the caller, which may share values with its process."""
+        return bool(self.job.plan.proposers)
+
+    @property
+    def seconds_left(self) -> float:
+        """Return the rest of the time limit; 0 if there is none."""
+        seconds = self.job.plan.seconds
+        return max(0.1, seconds - self.lost.elapsed) if seconds else 0.0
 
     def with_budget(self, requests: int) -> SiteWork:
         """Return the same work with another request budget."""
@@ -78,7 +99,7 @@ async def harvest_site(work: SiteWork, observe: Observer) -> Result | UpwellErro
     async def at(url: str) -> Result:
         clean, access = split_credentials(url, job.manners.access)
         manners = replace(job.manners, access=access)
-        return await harvest_to(clean, work.out, job.plan, manners, tell, work.format, work.state, started)
+        return await harvest_to(clean, work.out, job.plan, manners, tell, work.format, work.state, started, work.lost)
 
     try:
         return await try_addresses(job.url, at, has_credentials=job.manners.access.has_credentials)

@@ -18,7 +18,7 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 import aiohttp
 import yarl
 
-from upwell.errors import BudgetSpent, Refused, Unreachable, WouldAct, WrongUsage
+from upwell.errors import BudgetSpent, Refused, Unreachable, Unreadable, WouldAct, WrongUsage
 from upwell.logs import shown_url
 from upwell.net.access import SOCKS_SCHEMES
 from upwell.net.connect import GuardedResolver, PacedRequest, SiteCookieJar, create_connector, paces_of_request
@@ -238,7 +238,7 @@ class Fetcher:
             if not max_age or not self.sent:
                 self.sent, self.bytes = self.sent + stored.sent, self.bytes + stored.bytes
             if stored.response is None:
-                raise Unreachable(stored.error)
+                raise (Unreadable if stored.is_unreadable else Unreachable)(stored.error)
             self._outages.note_earlier_answer(_site(request.url))
             return stored.response
         sent, size = self.sent, self.bytes

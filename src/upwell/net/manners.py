@@ -1,7 +1,8 @@
 """Politeness towards servers, and limits on the resources that a server can use up."""
 
-from collections import Counter
 from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
 
 from upwell.errors import WrongUsage
 from upwell.net.access import Access
@@ -10,20 +11,28 @@ from upwell.urls.hosts import host_and_port, origin_of
 __all__ = ["Manners", "RequestQuota"]
 
 
+@dataclass(frozen=True)
 class RequestQuota:
-    """Counts the requests to each server, and says when one has received as many as the user allows."""
+    """Counts the requests to each server, and says when one has received as many as the user allows.
 
-    def __init__(self, max_requests: int) -> None:
-        self.max_requests = max_requests
-        self._sent: Counter[object] = Counter()
+    The count of a server is the size of a file in `folder`, so that processes that send requests for one user share it.
+    """
+
+    max_requests: int
+    folder: Path  # exists, and contains nothing else
 
     def left(self, server: object) -> int:
         """Return the number of requests that may still be sent to a server."""
-        return max(0, self.max_requests - self._sent[server])
+        file = self._file(server)
+        return max(0, self.max_requests - (file.stat().st_size if file.exists() else 0))
 
     def count(self, server: object) -> None:
         """Count a request."""
-        self._sent[server] += 1
+        with self._file(server).open("ab", buffering=0) as file:
+            file.write(b".")
+
+    def _file(self, server: object) -> Path:
+        return self.folder / sha256(repr(server).encode()).hexdigest()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,15 +1,19 @@
 """Saved pages: HTML files described by `pages.jsonl`, else JSON files, else responses in WARC files."""
 
 import json
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from upwell.errors import WrongUsage
+from upwell.errors import UpwellError, WrongUsage
 from upwell.page.formats import read_page
 from upwell.page.tree import TagTree
 from upwell.store import archive
+from upwell.store.location import has_state
+from upwell.store.read_only import StateLocked, open_read_only
 from upwell.urls.hosts import is_valid
 
 __all__ = ["SavedPage", "pages_at", "sample_evenly", "saved_page"]
@@ -49,8 +53,19 @@ def pages_at(path: Path) -> Iterator[SavedPage]:
         yield SavedPage(
             name=name, load=file.read_bytes, url=url if is_valid(url) else "", query=entry.get("query") or ""
         )
+    unreadable = set() if files else _unreadable_urls(path)
     for response in () if files else archive.archived_pages(path):
-        yield saved_page(response)
+        if response.url not in unreadable:
+            yield saved_page(response)
+
+
+def _unreadable_urls(path: Path) -> set[str]:
+    """Return the URLs of an archive of a harvest whose answers ended the process that read them."""
+    for folder in (path, *path.parents[:2]):
+        if folder.is_dir() and has_state(folder):
+            with suppress(UpwellError, StateLocked, sqlite3.Error), open_read_only(folder) as state:
+                return state.unreadable_urls()
+    return set()
 
 
 def saved_page(response: archive.ArchivedPage) -> SavedPage:

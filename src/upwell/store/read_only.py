@@ -17,6 +17,7 @@ from upwell.store.database import VERSION, Reader, read_note
 from upwell.store.location import PostgresLocation, has_state, open_database, state_location
 from upwell.store.state import (
     ANSWER_COLUMNS,
+    UNREADABLE_NOTE,
     BodyReader,
     count_requests,
     decode_answer,
@@ -116,10 +117,20 @@ class ReadOnlyState:
         """Return the answer to a request; None if there is none, or its body cannot be read."""
         select = f"SELECT request, {ANSWER_COLUMNS} FROM outcomes WHERE id = ?"  # noqa: S608 # the constant
         stored = self._db.execute(select, (number,)).fetchone()
-        if stored is None or stored[2] is None:
+        if stored is None or stored[2] is None or stored[0] in self._unreadable():
             return None
         *_, method, url = json.loads(stored[0])
         return decode_answer(stored[1:], Request(url=url, method=method), archive)
+
+    def _unreadable(self) -> dict[str, str]:
+        """Return the keys of requests whose answers ended the process that read them, each with the reason."""
+        keys: dict[str, str] = json.loads(self.note(UNREADABLE_NOTE, "{}"))
+        return keys
+
+    def unreadable_urls(self) -> set[str]:
+        """Return the URLs whose answers ended the process that read them; without those of POST requests."""
+        requests = map(json.loads, self._unreadable())
+        return {str(url) for *_, method, url in requests if method == "GET"}
 
     def row(self, key: str) -> dict[str, Any] | None:
         """Return the fields of a record as its answers showed them."""

@@ -36,6 +36,7 @@ __all__ = [
     "ANSWER_COLUMNS",
     "ASKED_BY_NOTE",
     "CORRECTED_NOTE",
+    "UNREADABLE_NOTE",
     "BodyReader",
     "State",
     "count_requests",
@@ -48,6 +49,7 @@ logger = logging.getLogger("upwell.store")
 
 ASKED_BY_NOTE = "asked by"  # note with the rows of another harvest that each query comes from, by query
 CORRECTED_NOTE = "corrected"  # note with the source models that a person has corrected
+UNREADABLE_NOTE = "unreadable"  # note with the requests whose answers ended the process that read them, and why
 ROBOTS = "/robots.txt"  # part of the keys of requests for robots.txt
 MAX_BATCH_RECORDS = 500  # records written in one transaction, so that a page of the table is written once for several
 MAX_BATCH_SECONDS = 1.0  # how long a record waits to be written; the web page may be showing the table
@@ -94,6 +96,7 @@ class State:
         self.run_number = 1  # 1 for the first harvest, one more for each refresh
         self._unreplayed: dict[str, list[int]] = {}  # request key → ids of its outcomes in this run not replayed yet
         self._last_answer: dict[str, int] = {}  # request key → id of the last answer replayed or stored
+        self._unreadable: dict[str, str] = {}  # request key → why its answer is not read
         self._unwritten: list[_PageRecords] = []
         self._unwritten_yields: list[tuple[int, int, int, int]] = []  # values of `SET_YIELD`
         self._written_at = 0.0  # monotonic clock
@@ -121,6 +124,7 @@ class State:
 
     def _open(self) -> None:
         self.run_number = int(self.note("run", "1"))
+        self._unreadable = json.loads(self.note(UNREADABLE_NOTE, "{}"))
         if self._read_only:
             return
         self._db.transaction(_delete_trailing_errors)
@@ -173,6 +177,10 @@ class State:
         """
         key = _request_key(request)
         unreplayed = self._unreplayed.get(key, [])
+        if key in self._unreadable:
+            number = unreplayed.pop(0) if unreplayed else 0
+            sent, size = (int(self._row(name, number) or 0) for name in ("sent", "bytes"))
+            return Outcome(error=self._unreadable[key], sent=sent, bytes=size, is_unreadable=True)
         if max_age and unreplayed and self._age(unreplayed[0]) > max_age:
             return None
         # Reuse first, as when the outcomes were stored: a later outcome belongs to a later request without `reuse`.
@@ -259,6 +267,13 @@ class State:
         self._allow_reuse(key, row["id"], response)
         return int(row["id"])
 
+    def mark_unreadable(self, number: int, reason: str) -> None:
+        """Never return the answer with this number again, nor another one to its request, in this run and later ones."""
+        key = self._row("request", number)
+        if key is not None:
+            self._unreadable[str(key)] = reason
+            self.set_note(UNREADABLE_NOTE, json.dumps(self._unreadable))
+
     def note_yield(self, number: int, records: int, new: int) -> None:
         """Store how many records the answer to a request had, and how many of them were new; written with the next records.
 
@@ -277,8 +292,12 @@ class State:
             self._last_answer[key] = outcome_id
 
     def _age(self, outcome_id: int) -> float:
-        (stored_at,) = self._db.execute("SELECT at FROM outcomes WHERE id = ?", (outcome_id,)).fetchone()
-        return time.time() - float(stored_at)
+        return time.time() - float(self._row("at", outcome_id))
+
+    def _row(self, column: str, outcome_id: int) -> Any:
+        """Return one value of an outcome; None if there is no such outcome."""
+        row = self._db.execute(f"SELECT {column} FROM outcomes WHERE id = ?", (outcome_id,)).fetchone()  # noqa: S608 # one of ours
+        return row[0] if row else None
 
     def _load(self, outcome_id: int, request: Request) -> Outcome | None:
         """Load a stored outcome; None if it is damaged, or its body is in the archive and cannot be read there."""

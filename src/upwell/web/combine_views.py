@@ -23,6 +23,7 @@ from upwell.combine.match_results import Comparison
 from upwell.combine.merge import group_rows
 from upwell.combine.search import Hit
 from upwell.combine.source_table import read_table
+from upwell.engines.local import call_supervised
 from upwell.errors import UpwellError
 from upwell.net.manners import Manners
 from upwell.web.browse import find_row
@@ -150,7 +151,8 @@ async def ask(request: Request) -> Response:
     query = str(request.scope["form"].get("q", "")).strip()
     values: dict[str, Any] = {"query": query, "result": None, "sources": 0, "message": "", "troubles": {}}
     try:
-        result = await ask_sources(query, [library.folder], deadline=DEADLINE, manners=Manners(**library.runs.manners))
+        manners = Manners(**library.runs.manners)
+        result = await call_supervised(ask_sources, query, [library.folder], deadline=DEADLINE, manners=manners)
         values["result"] = [
             {
                 "title": title_of(finding.fields),

@@ -11,8 +11,9 @@ import contextlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, ParamSpec
 from urllib.parse import urlsplit
 
@@ -23,6 +24,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from upwell import aio, api
 from upwell.choose.plan import Plan
 from upwell.combine.catalogue import Catalogue
+from upwell.engines.local import call_supervised
 from upwell.errors import UpwellError, WrongUsage
 from upwell.harvest.events import Asked, Event
 from upwell.net.manners import Manners, RequestQuota
@@ -130,14 +132,15 @@ class _Server:
 
     def __init__(self, folder: Path, limits: Limits) -> None:
         self.folder, self.limits = folder, limits
-        self.quota = RequestQuota(limits.max_budget)
+        self._counts = TemporaryDirectory(prefix="upwell-mcp-")
+        self.quota = RequestQuota(limits.max_budget, Path(self._counts.name))
         self.catalogue = Catalogue(folder)
 
     # tools that send requests
 
     async def find_search(self, url: str) -> dict[str, Any]:
         """Find out how a web site can be searched. Sends a few requests. Give a home page or the page with the search box."""
-        forms = await aio.forms(self.limits.check(url), manners=self.limits.manners(url, self.quota))
+        forms = await call_supervised(aio.forms, self.limits.check(url), manners=self.limits.manners(url, self.quota))
         ways = [
             {
                 "method": interface.method,
@@ -212,7 +215,7 @@ class _Server:
             raise WrongUsage(
                 "no learned source is available; harvest a site first, or ask the user to allow its host with --allow"
             )
-        result = await ask(query, files, manners=lambda address: self.limits.manners(address, self.quota))
+        result = await call_supervised(ask, query, files, manners=partial(self.limits.manners, quota=self.quota))
         most, _ = _page(limit, 0)
         findings = [_short(finding.as_dict()) for finding in result.findings[:most]]
         return {"found": len(result.findings), "things": findings, "troubles": _short(result.troubles)}
