@@ -143,7 +143,7 @@ def terms_of(tree: TagTree, *, stemmed: bool = False, stops: bool = True) -> Ter
 
     A word that continues in the next chunk (`<b>Pyth</b>on`) belongs to the chunk in which it begins.
     """
-    chunks = tree.chunks
+    chunks: Sequence[str] = tree.chunks
     if not chunks:
         nothing = np.zeros(1, dtype=np.int32)
         return Terms((), nothing[:0], nothing)
