@@ -295,7 +295,7 @@ def _median(values: NDArray[np.number]) -> float:
     return float(ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2)
 
 
-def leaves_in_ranges(starts: Ints, ends: Ints) -> Ints:
+def leaves_in_ranges(starts: NDArray[np.integer], ends: NDArray[np.integer]) -> Ints:
     """Return the leaves of several ranges in order."""
     sizes = ends - starts
     after = np.cumsum(sizes)
