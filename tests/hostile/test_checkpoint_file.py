@@ -106,8 +106,8 @@ class Evil:
         return os.mkdir, ("evil",)
 
 
-# a pickle that finds a module's attribute by a dotted name, and calls it
-DOTTED = b"\x80\x05\x8c\x1aupwell.harvest.record_pages\x8c\x0aPath.mkdir\x93\x8c\x04evil\x85R."
+# a pickle that reaches a class of another module by a dotted name, and calls it: `logging.FileHandler("evil")` creates a file
+DOTTED = b"\x80\x05\x8c\x16upwell.harvest.session\x8c\x13logging.FileHandler\x93\x8c\x04evil\x85R."
 
 
 @pytest.mark.parametrize("kind", ["pickle", "dotted", "with the old digest", "inside"])
@@ -119,7 +119,8 @@ def test_a_pickle_is_not_executed(
     header, _ = parts(saved)
     evil = pickle.dumps(Evil())
     old = hashlib.sha256(evil).digest() + evil
-    content = {"pickle": evil, "dotted": DOTTED, "with the old digest": old, "inside": joined(header, evil)}[kind]
+    dotted = hashlib.sha256(DOTTED).digest() + DOTTED
+    content = {"pickle": evil, "dotted": dotted, "with the old digest": old, "inside": joined(header, evil)}[kind]
     assert 0 < continued(site, saved, tmp_path, content) <= 7
     assert not (tmp_path / "evil").exists()
 
