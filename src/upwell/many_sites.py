@@ -134,6 +134,7 @@ class Sites:
 
     async def outcomes(self) -> AsyncGenerator[SiteOutcome]:
         """Yield the outcome of each site as it ends; sites not started when the run is stopped are omitted."""
+        from upwell.harvest import files  # noqa: F401 # before a worker is forked, which needs it, too
         from upwell.table.writers import FORMATS
 
         if self.format not in FORMATS:

@@ -1,6 +1,6 @@
 """Entry point of `python -m upwell.cli`."""
 
-from upwell.cli import main
+from upwell.__main__ import main
 
 if __name__ == "__main__":
     main()

@@ -494,3 +494,29 @@ def test_records_are_written_within_a_second(place: Place) -> None:
         state._written_at -= MAX_BATCH_SECONDS
         state.add_later(records(c="3"), ORIGIN)
         assert not state._unwritten
+
+
+def test_an_unreadable_answer_is_never_returned_again(place: Place) -> None:
+    """Neither by a later process, nor for reuse, nor in the next run, nor to readers; other answers are, and its cost still counts."""
+    bad, good = Request(url="http://h/?q=bad"), Request(url="http://h/?q=good")
+    with State(place) as state:
+        number = state.store(bad, Outcome(response=answer(bad), sent=2, bytes=9))
+        state.store(good, Outcome(response=answer(good)))
+    with State(place) as state:
+        state.mark_unreadable(number, "it hangs")
+    with State(place) as state:
+        outcome = state.replay(bad)
+        assert outcome == Outcome(error="it hangs", sent=2, bytes=9, is_unreadable=True)
+        assert state.replay(bad, reuse=True) == Outcome(error="it hangs", sent=0, bytes=0, is_unreadable=True)
+        assert (replayed := state.replay(good)) is not None
+        assert replayed.response is not None
+        assert state.is_replayed
+        state.start_next_run()
+        assert (outcome := state.replay(bad)) is not None
+        assert outcome.is_unreadable
+        assert state.replay(good) is None
+    with written(place) as db:
+        reader = ReadOnlyState(db)
+        assert reader.unreadable_urls() == {bad.url}
+        assert reader.answer(number, archive=None) is None  # type: ignore[arg-type] # the body is in the state
+        assert reader.answer(number + 1, archive=None) is not None  # type: ignore[arg-type] # the same
