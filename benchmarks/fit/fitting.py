@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import upwell.judge
 from upwell.judge.judgement import Judgement, parse_judgement
 
-__all__ = ["WEIGHTS", "FittedJudgement", "boosted_trees", "folds_by_group", "logistic_weights", "save"]
+__all__ = ["WEIGHTS", "FittedJudgement", "boosted_trees", "choice_weights", "folds_by_group", "logistic_weights", "save"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -87,6 +87,37 @@ def logistic_weights(x: Floats, y: Bools, weight: Floats | None = None, penalty:
         if abs(step).max() < 1e-5:
             break
     return w
+
+
+def choice_weights(
+    choices: Sequence[tuple[Floats, Bools, float]], penalty: float = 1.0, signs: Sequence[int] | None = None
+) -> Floats:
+    """Fit a choice between candidates and "none", whose log odds are 0, with a ridge penalty.
+
+    A choice is the features of its candidates, which of them are right (several, or none), and its weight. The likelihood of a choice is
+    the probability of its right candidates together. `signs` bounds weights: 1 at least 0, -1 at most 0, 0 free.
+    """
+    from scipy.optimize import minimize
+
+    kept = [(x, right, weight) for x, right, weight in choices if len(x)]
+    x = np.concatenate([each[0] for each in kept])
+    right = np.concatenate([each[1] for each in kept])
+    weight = np.array([each[2] for each in kept])
+    starts = np.cumsum([0, *(len(each[0]) for each in kept)])[:-1]
+    of = np.repeat(np.arange(len(kept)), [len(each[0]) for each in kept])
+    has_right = np.add.reduceat(right, starts) > 0
+
+    bounds = [(0 if sign > 0 else None, 0 if sign < 0 else None) for sign in signs or [0] * x.shape[1]]
+
+    def loss(w: Floats) -> tuple[float, Floats]:
+        odds = np.exp(np.clip(x @ w, -30, 30))
+        total = 1 + np.add.reduceat(odds, starts)
+        of_right = np.where(has_right, np.add.reduceat(odds * right, starts), 1.0)
+        value = float(weight @ (np.log(total) - np.log(of_right))) + penalty / 2 * float(w @ w)
+        pull = weight[of] * (odds / total[of] - np.where(right, odds / of_right[of], 0.0))
+        return value, x.T @ pull + penalty * w
+
+    return np.asarray(minimize(loss, np.zeros(x.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 500}).x)
 
 
 def boosted_trees(

@@ -1,0 +1,302 @@
+"""Fit the next link: which target of a page is its next page, and which leads to further records of the same list.
+
+The model is a choice: log odds of each target against "none", fitted by the likelihood of the labelled target of a page. Labels:
+
+    pagers, pagers-more   labelled by people; `further` is derived: the older entries of a blog, the next number where nothing is marked as next,
+                          none where the label is the next article
+    kinds, kinds-more     labelled by the application
+    content               rel=next, which is hidden from the features; articles, products and services have no further page
+    entities, news        pages of one record or article: no further page
+
+Every page labelled by people counts four times: as it is, without its URL, without rel, and with words of no known language.
+"""
+
+import gzip
+import json
+import re
+import tarfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urldefrag
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.corpora import CORPORA, labels, scorer
+from benchmarks.fit.fitting import FittedJudgement, choice_weights, folds_by_group
+from upwell.answers import pager
+from upwell.page.tree import TagTree, read
+from upwell.urls.hosts import site_host
+
+OUTPUTS = ("next", "further")
+FOLDS = 10
+PENALTY = 0.3
+KINDS_PER_SOURCE = 6  # answers with and without a next page, per source
+KINDS_WEIGHT = 1.0
+OTHER_WEIGHT = 0.15  # of a page whose label is not by people or by its application
+COPIES = {"": 0.4, "no url": 0.2, "no rel": 0.2, "no words": 0.2}  # weight of each copy of a labelled page
+ENTITY_PAGES, NEWS_PAGES = 2, 1  # pages per site
+# Features whose weight has a known sign. With a few hundred pages, the bounds keep correlated features from cancelling out.
+FOR = (
+    "next_word", "more_results", "arrow", "next_number", "label_next", "rel_next", "class_next", "class_pager", "among_pager_links",
+    "with_numbers", "with_back", "with_current", "last_of_pager", "after_numbers", "step_one", "new_two", "page_argument",
+    "has_page_argument", "same_path", "repeated", "declared", "repeats_search", "only_number_repeats_search", "marked", "marked_and_step",
+    "marked_in_pager", "arrow_in_pager", "next_start_and_step", "more_and_step", "step_in_pager",
+)  # fmt: skip
+AGAINST = (
+    "back_word", "last_word", "label_back", "label_last", "rel_prev", "class_back", "class_end", "class_off", "class_slides", "many_targets",
+    "beyond_number", "other_number", "other_declared", "declared_prev", "date", "step_back", "loses_arguments", "other_changes", "other_path",
+    "long_text", "number_before", "number_beyond", "marked_and_no_step", "marked_without_context", "only_declared", "no_step",
+)  # fmt: skip
+SIGNS = [1 if name in FOR else -1 if name in AGAINST else 0 for name in pager.FEATURES]
+NO_WORDS = ("NEXT", "NEXT_START", "PREVIOUS", "MORE", "MORE_RESULTS", "OLDER", "NEWER", "LAST")
+SINGLE_KINDS = ("article", "product", "service", "documentation")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Example:
+    """Page with the features of its targets, and which of them are right, per output (None: not known)."""
+
+    corpus: str
+    page: str
+    site: str
+    copy: str
+    weight: float
+    targets: Sequence[str]
+    x: NDArray[np.float64]
+    right: tuple[NDArray[np.bool_] | None, NDArray[np.bool_] | None]
+    wanted: frozenset[str]  # labelled URLs, as the scorer writes them
+
+
+@contextmanager
+def _without_words() -> Iterator[None]:
+    """Read labels as if every language were unknown; arrows and numbers remain."""
+    kept = {name: getattr(pager, name) for name in NO_WORDS}
+    for name in NO_WORDS:
+        setattr(pager, name, re.compile("(?!)"))
+    pager._parse_label.cache_clear()
+    try:
+        yield
+    finally:
+        for name, pattern in kept.items():
+            setattr(pager, name, pattern)
+        pager._parse_label.cache_clear()
+
+
+def _site(url: str) -> str:
+    return ".".join(site_host(url).split(":")[0].split(".")[-2:])
+
+
+def _targets(tree: TagTree, query: str, copy: str) -> pager.Pager:
+    found = pager.Pager(tree, query, uses_rel=copy != "no rel")
+    _ = found.features
+    return found
+
+
+def _column(found: pager.Pager, name: str) -> NDArray[np.bool_]:
+    return found.features[:, pager.FEATURES.index(name)] > 0
+
+
+def _further(found: pager.Pager, right: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Derive which targets lead to further records from those that are labelled as next."""
+
+    def has(name: str) -> NDArray[np.bool_]:
+        return _column(found, name)
+
+    forward = has("step_one") | has("step_more") | has("new_number") | has("own_url_unknown")
+    older = has("older") & forward
+    if older.any():
+        return older
+    if not right.any():
+        return has("next_number") & ~has("date") & ~has("step_back")
+    return right & (has("has_page_argument") | has("with_numbers") | has("after_numbers"))
+
+
+def _labelled(corpus: str) -> Iterator[Example]:
+    score = scorer("pagers")
+    for row in labels(corpus):
+        wanted = score.truth(row, CORPORA / corpus)
+        if wanted is None:
+            continue
+        content = (CORPORA / corpus / row["page"]).read_bytes()
+        for copy, weight in COPIES.items():
+            # links of a page without its URL are resolved against an address that says nothing
+            tree = read(content, url=row["url"])
+            if copy == "no words":
+                with _without_words():
+                    found = _targets(tree, "", copy)
+            elif copy == "no url":
+                with _unknown_url():
+                    found = _targets(tree, "", copy)
+            else:
+                found = _targets(tree, "", copy)
+            right = np.array([score.clean(url) in wanted for url in found.targets], bool)
+            yield Example(
+                corpus=corpus, page=row["page"], site=_site(row["url"]), copy=copy, weight=weight, targets=found.targets, x=found.features,
+                right=(right, _further(found, right)), wanted=frozenset(wanted),
+            )  # fmt: skip
+
+
+@contextmanager
+def _unknown_url() -> Iterator[None]:
+    """Judge pages as if their URL were unknown."""
+    kept = pager._page_url
+    pager._page_url = lambda _tree: ""
+    try:
+        yield
+    finally:
+        pager._page_url = kept
+
+
+def _of_applications(corpus: str) -> Iterator[Example]:
+    score = scorer("pagers")
+    taken: Counter[tuple[str, bool]] = Counter()
+    for row in labels(corpus):
+        key = row["site"], bool(row["next"])
+        taken[key] += 1
+        if taken[key] > KINDS_PER_SOURCE:
+            continue
+        found = _targets(read((CORPORA / corpus / row["page"]).read_bytes(), url=row["url"]), row["query"] or "", "")
+        wanted = {score.clean(row["next"])} if row["next"] else set()
+        right = np.array([score.clean(url) in wanted for url in found.targets], bool)
+        yield Example(
+            corpus=corpus, page=row["page"], site=row["site"], copy="", weight=KINDS_WEIGHT, targets=found.targets, x=found.features, right=(right, right),
+            wanted=frozenset(wanted),
+        )  # fmt: skip
+
+
+def _declared(tree: TagTree) -> set[str]:
+    """Return the targets of rel=next, in the head or in links."""
+    return {
+        urldefrag(tree.resolve(tree.attr(row, "href")) or "")[0].rstrip("/")
+        for row in tree.rows("link", "a").tolist()
+        if "next" in (tree.attr(row, "rel") or "").lower().split()
+    } - {""}
+
+
+def _of_content() -> Iterator[Example]:
+    with gzip.open(CORPORA / "content" / "labels.jsonl.gz", "rt", encoding="utf-8") as lines:
+        rows = {row["page"]: row for row in map(json.loads, lines)}
+    with tarfile.open(CORPORA / "content" / "pages.tar.xz", "r|xz") as pages:
+        for member in pages:
+            row = rows.get(member.name.rpartition("/")[2])
+            if row is None or not member.isfile():
+                continue
+            stream = pages.extractfile(member)
+            tree = read(stream.read() if stream else b"", url=row["url"])
+            declared = _declared(tree)
+            is_single = row["kind"] in SINGLE_KINDS
+            if not declared and not is_single:
+                continue
+            found = _targets(tree, "", "no rel")
+            right = np.array([url.rstrip("/") in declared for url in found.targets], bool)
+            if not len(right) or (declared and not right.any()):
+                continue
+            nothing = np.zeros(len(right), bool)
+            next_right = right if declared else nothing if row["kind"] in ("product", "service") else None
+            yield Example(
+                corpus="content", page=row["page"], site=_site(row["url"]), copy="no rel", weight=OTHER_WEIGHT, targets=found.targets,
+                x=found.features, right=(next_right, nothing if is_single else right), wanted=frozenset(declared),
+            )  # fmt: skip
+
+
+def _of_single_pages() -> Iterator[Example]:
+    """Yield pages of one record or article."""
+    taken: Counter[str] = Counter()
+    for folder in sorted((CORPORA / "entities").iterdir()):
+        rows = [json.loads(line) for line in (folder / "labels.jsonl").read_text(encoding="utf-8").splitlines()]
+        for row in rows[:ENTITY_PAGES]:
+            path = folder / row["page"] if (folder / row["page"]).exists() else CORPORA / "entities" / row["page"]
+            yield from _single("entities", row["page"], folder.name, path.read_bytes(), row.get("url") or "")
+    for row in labels("news"):
+        taken[row["site"]] += 1
+        if taken[row["site"]] <= NEWS_PAGES:
+            content = (CORPORA / "news" / row["page"]).read_bytes()
+            yield from _single("news", row["page"], row["site"], content, row.get("url") or "")
+
+
+def _single(corpus: str, page: str, site: str, content: bytes, url: str) -> Iterator[Example]:
+    found = _targets(read(content, url=url), "", "")
+    if len(found.targets):
+        nothing = np.zeros(len(found.targets), bool)
+        yield Example(
+            corpus=corpus, page=page, site=site, copy="", weight=OTHER_WEIGHT, targets=found.targets, x=found.features, right=(None, nothing),
+            wanted=frozenset(),
+        )  # fmt: skip
+
+
+def examples() -> list[Example]:
+    """Return all examples."""
+    parts = [_labelled("pagers"), _labelled("pagers-more"), _of_applications("kinds"), _of_applications("kinds-more"), _of_content()]
+    return [example for part in (*parts, _of_single_pages()) for example in part]
+
+
+def weights_of(data: Sequence[Example], penalty: float = PENALTY) -> NDArray[np.float64]:
+    """Fit the weights of both outputs."""
+    return np.array(
+        [
+            choice_weights(
+                [(example.x, right, example.weight) for example in data if (right := example.right[output]) is not None],
+                penalty,
+                SIGNS,
+            )
+            for output in range(len(OUTPUTS))
+        ]
+    )
+
+
+def chosen(example: Example, weights: NDArray[np.float64], output: int) -> int | None:
+    """Return the target that the weights choose; None: none."""
+    if not len(example.x):
+        return None
+    evidence = example.x @ weights[output]
+    best = int(evidence.argmax())
+    return best if evidence[best] >= 0 else None
+
+
+def scores(data: Sequence[Example], weights_by_site: dict[str, NDArray[np.float64]], output: int) -> dict[str, Any]:
+    """Count right, wrong and missed pages, as the scorer does."""
+    tp = fp = fn = 0
+    for example in data:
+        right = example.right[output]
+        if right is None:
+            continue
+        best = chosen(example, weights_by_site[example.site], output)
+        hit = best is not None and bool(right[best])
+        # a labelled link that is not among the targets is missed
+        has = bool(right.any()) or (output == 0 and bool(example.wanted))
+        tp, fp, fn = tp + hit, fp + (best is not None and not hit), fn + (has and not hit)
+    return {"pages": len(data), "precision": round(tp / max(1, tp + fp), 3), "recall": round(tp / max(1, tp + fn), 3)}
+
+
+def left_out_weights(data: Sequence[Example], penalty: float = PENALTY, folds: int = FOLDS) -> dict[str, NDArray[np.float64]]:
+    """Return, for each site, weights that were fitted without it."""
+    by_site: dict[str, NDArray[np.float64]] = {}
+    for train, test in folds_by_group([example.site for example in data], folds):
+        weights = weights_of([example for example, taken in zip(data, train, strict=True) if taken], penalty)
+        by_site |= {example.site: weights for example, taken in zip(data, test, strict=True) if taken}
+    return by_site
+
+
+def fit() -> FittedJudgement:
+    data = examples()
+    left_out = left_out_weights(data)
+    groups: defaultdict[str, list[Example]] = defaultdict(list)
+    for example in data:
+        name = "pagers" if example.corpus.startswith("pagers") else "kinds" if example.corpus.startswith("kinds") else example.corpus
+        groups[f"{name}, {example.copy}" if example.copy else name].append(example)
+    card = {
+        "data": {name: len(of_group) for name, of_group in groups.items()},
+        "folds": f"{FOLDS}, whole sites left out",
+        "penalty": PENALTY,
+        "left out": {
+            output: {name: scores(of_group, left_out, number) for name, of_group in groups.items()}
+            for number, output in enumerate(OUTPUTS)
+        },
+    }
+    return FittedJudgement(
+        name="next_link", features=pager.FEATURES, outputs=OUTPUTS, card=card, linear=weights_of(data)
+    )
