@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from upwell.judge.judgement import load_judgement
 from upwell.lexicon.argument_names import PAGE, undecorated
-from upwell.lexicon.phrases import ARROW, LAST, MORE, MORE_RESULTS, NEWER, NEXT, NEXT_START, OLDER, PREVIOUS
+from upwell.lexicon.phrases import ARROW, LAST, MORE, MORE_RESULTS, NEWER, NEXT, NEXT_ITEM, NEXT_START, OLDER, PREVIOUS
 from upwell.page.links import acts
 from upwell.page.path_signatures import CLASSLESS, PathSignature
 from upwell.page.tree import TagTree
@@ -183,6 +183,7 @@ class _LinkLabel:
     ends_right: bool  # ends with an arrow to the right
     is_next_word: bool
     starts_with_next: bool  # "next" with other words: "Next article"
+    is_next_item: bool  # "next" with a noun for another record: "Next thread"
     is_more: bool
     is_more_results: bool
     is_older: bool
@@ -222,6 +223,7 @@ def _parse_label(raw: str) -> _LinkLabel:
     is_arrow = bool(ARROW.fullmatch(text))
     bare = text.strip(BRACKETS)
     is_next_word = bool(text) and not is_arrow and bool(NEXT.fullmatch(text))
+    starts_with_next = bool(text) and not is_next_word and bool(NEXT_START.match(text))
     return _LinkLabel(
         text=text,
         number=_page_number(text),
@@ -231,7 +233,8 @@ def _parse_label(raw: str) -> _LinkLabel:
         starts_left=bool(LEFT_ARROW.match(text)),
         ends_right=not is_arrow and bool(RIGHT_ARROW_AT_END.search(text)),
         is_next_word=is_next_word,
-        starts_with_next=not is_next_word and bool(NEXT_START.match(text)),
+        starts_with_next=starts_with_next,
+        is_next_item=(starts_with_next or is_next_word) and bool(NEXT_ITEM.search(text)),
         is_more=bool(MORE.fullmatch(text)),
         is_more_results=bool(MORE_RESULTS.fullmatch(text)),
         is_older=bool(OLDER.fullmatch(text)),
@@ -313,7 +316,8 @@ def _url_features(page_url: str, url: str) -> tuple[float, ...]:
         value and _is_page_name(name) for name, value in arguments
     )
     if not page_url:
-        return (1.0, *[0.0] * 10, float(in_page_names), *[0.0] * 3)
+        is_date = any(DATE_VALUE.fullmatch(value) for _, value in arguments)
+        return (1.0, *[0.0] * 10, float(in_page_names), 0.0, 0.0, float(is_date))
     here_path, there_path = (
         [DIGITS.sub("#", segment) for segment in INDEX_FILE.sub("", path).strip("/").split("/")]
         for path in (here.path, there.path)
@@ -339,13 +343,15 @@ def _url_features(page_url: str, url: str) -> tuple[float, ...]:
         if value and (name, value) not in here_arguments and name not in after and not _is_page_name(name)
         if f"{name}={value.partition('.')[0]}." not in after
     )
-    lost = names - {name for name, _ in arguments}
+    lost = {name for name in names if not _is_page_name(name)} - {name for name, _ in arguments}
+    at_end = {place for place in changed if place.count("/") in (0, there.path.rstrip("/").count("/"))}
     is_date = any(
         number > MAX_POSITION
         or number in YEARS
         or undecorated(place) in DATE_NAMES
         or (number > 10_000 and DATE_VALUE.fullmatch(str(number)))
         for place, number in changed.items()
+        if place in at_end  # inside a path it is the date of an article
     ) or any(argument not in here_arguments and DATE_VALUE.fullmatch(argument[1]) for argument in arguments)
     is_page_change = has_token or any(_is_page_name(place) for place in changed) or (
         bool(PAGE_SEGMENT.search(there.path)) and here.path != there.path
@@ -409,11 +415,11 @@ PAGER_WORDS = frozenset(
      "pagenumbers", "pagenum", "pagernav", "navlinks")
 )  # fmt: skip
 SLIDE_WORDS = frozenset(
-    ("slick", "carousel", "slider", "slide", "slides", "slideshow", "swiper", "owl", "flex", "gallery", "calendar", "datepicker",
-     "lightbox", "rotator", "ticker", "jcarousel", "bx", "orbit", "nivo", "month", "week")
+    ("slick", "carousel", "slider", "slide", "slides", "slideshow", "swiper", "owl", "gallery", "calendar", "datepicker",
+     "lightbox", "rotator", "ticker", "jcarousel", "orbit", "nivo", "month", "week")
 )  # fmt: skip
 SINGLE_WORDS = frozenset(("post", "article", "story", "single", "comic", "entry", "product", "topic", "chapter", "thread"))
-MAX_NAME_WORDS = 5  # words of a class or id that describe an element
+MAX_NAME_WORDS = 3  # words of a class or id that describe an element
 OFF_WORDS = frozenset(("disabled", "inactive"))
 END_WORDS = frozenset(("last", "end", "first", "begin", "start"))
 
@@ -488,6 +494,7 @@ LINK_FEATURES = (
     # label
     "next_word",
     "next_start",  # "next" and other words
+    "next_item",  # … one of which is a noun for another record
     "more_results",
     "more",
     "older",
@@ -535,14 +542,15 @@ TARGET_FEATURES = (
     "repeated",  # two links with the same label, above and below the records
     "declared",  # rel=next in the head
     "only_declared",  # … and no link
-    "other_declared",  # the head declares another page as the next
     "declared_prev",
     "other_number",  # the next number leads elsewhere
     "beyond_number",  # … to a page before this one
     "many_targets",  # links with the same label lead to more than two targets
+    "next_number_and_text",  # a link with any other label leads to the next number
     "only_number",
     "only_number_repeats_search",
     "repeats_search",
+    "drops_search",  # the query is known, and the URL does not repeat it
     # conjunctions
     "marked",  # any of next_word, arrow, label_next, class_next, rel_next
     "marked_and_step",  # … and a number of the URL increases
@@ -558,7 +566,7 @@ TARGET_FEATURES = (
 )
 FEATURES = ("constant", *LINK_FEATURES, *TARGET_FEATURES)
 _AT = {name: position for position, name in enumerate(FEATURES)}
-REL_FEATURES = ("rel_next", "rel_prev", "declared", "only_declared", "other_declared", "declared_prev")
+REL_FEATURES = ("rel_next", "rel_prev", "declared", "only_declared", "declared_prev")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -720,7 +728,7 @@ class Pager:
             names += [value for name in ("class", "id") if (value := tree.attr(inner, name))]
             if tree.name(inner) in ("img", "input", "use"):
                 source = tree.attr(inner, "src") or tree.attr(inner, "href") or tree.attr(inner, "xlink:href") or ""
-                names.append(source.split("?")[0].rsplit("/", 1)[-1])
+                names.append(source.split("?")[0].rsplit("/", 1)[-1].rsplit(".", 1)[0])
         return names
 
     def _labels(self, row: int) -> list[_LinkLabel]:
@@ -747,9 +755,12 @@ class Pager:
         for url, links in by_url.items():
             for link in links:
                 targets_of_label[link.label.text].add(url)
+        has_search = bool(self.query or "?" in self.page_url or len(tree.rows("input")))
         declared, declared_prev = self.declared_url, self._declared("prev")
         number_row = self._next_number_row
         number_url = _resolve(tree, self._links[number_row].href) if number_row is not None else ""
+        if number_url and _url_features(self.page_url, number_url)[URL_FEATURES.index("date")]:
+            number_row, number_url = None, ""  # the next day of a calendar
         if declared is not None and declared not in by_url:
             by_url[declared] = []
         for url, links in by_url.items():
@@ -758,26 +769,29 @@ class Pager:
             columns = [self._link_features(link) for link in links]
             best = [max(values) for values in zip(*columns, strict=True)] if columns else [0.0] * len(LINK_FEATURES)
             own = dict(zip(LINK_FEATURES, best, strict=True))
+            if url != number_url:
+                own["next_number"] = 0.0
             by_step = dict(zip(URL_FEATURES, _url_features(self.page_url, url), strict=True))
             counted = [link.label.text for link in links]
             only_number = bool(links) and all(link.label.is_number for link in links)
             marked = max(own[name] for name in ("next_word", "arrow", "double_arrow", "label_next", "class_next", "rel_next"))
             step = max(by_step["step_one"], by_step["new_number"], by_step["step_more"])
             in_pager = max(own["class_pager"], own["with_numbers"], own["with_back"])
-            repeats = float(_repeats_search(tree, url, self.query)) if only_number or own["next_number"] else 0.0
+            repeats = float(has_search and _repeats_search(tree, url, self.query))
             values = {
                 **by_step,
                 "repeated": float(len(counted) > len(set(counted))),
                 "declared": float(url == declared),
                 "only_declared": float(not links),
-                "other_declared": float(declared is not None and url != declared),
                 "declared_prev": float(url == declared_prev),
                 "other_number": float(bool(number_url) and url != number_url),
                 "beyond_number": float(bool(number_url) and url != number_url and _increase(number_url, url) > 0),
                 "many_targets": float(any(len(targets_of_label[text]) > 2 for text in counted if not text.isdigit())),
+                "next_number_and_text": own["next_number"] * (not only_number),
                 "only_number": float(only_number),
                 "only_number_repeats_search": float(only_number) * repeats,
                 "repeats_search": repeats,
+                "drops_search": float(bool(self.query)) * (1 - repeats),
                 "marked": marked,
                 "marked_and_step": marked * step,
                 "marked_and_no_step": marked * max(by_step["no_step"], by_step["step_back"]),
@@ -791,14 +805,14 @@ class Pager:
                 "older_to_left": own["older"] * own["left_arrow"],
             }
             targets.append(url)
-            rows.append([1.0, *best, *(values[name] for name in TARGET_FEATURES)])
+            rows.append([1.0, *own.values(), *(values[name] for name in TARGET_FEATURES)])
         return targets, np.array(rows, np.float64).reshape(len(rows), len(FEATURES))
 
     def _link_features(self, link: _Link) -> list[float]:
         """Return the features of one link (`LINK_FEATURES`)."""
         tree, row, label = self.tree, link.row, link.label
         signature = tree.signatures[tree.signature_of[row]]
-        marks = _signature_marks(signature)
+        marks = _signature_marks(signature) & PAGER_MARK
         for names in self._names(row):
             marks |= _marks(names)
         region, outer = self._region(row)
@@ -814,6 +828,7 @@ class Pager:
         return [
             float(label.is_next_word),
             float(label.starts_with_next),
+            float(label.is_next_item),
             float(label.is_more_results),
             float(label.is_more),
             float(label.is_older),
