@@ -8,8 +8,9 @@ The model is a choice: log odds of each target against "none", fitted by the lik
     content               rel=next, which is hidden from the features; articles, products and services have no further page
     entities, news        pages of one record or article: no further page
 
-Every page labelled by people counts several times: as it is, without its URL, without rel, with words of no known language, and with no
-link to the next page but its number, which people label as a page and not as "next".
+Every page labelled by people counts several times: as it is, without its URL, without rel, with words of no known language,
+with no link to the next page but its number (which people label as a page and not as "next"), without any link to it, and without all links
+forward, as the last page.
 """
 
 import gzip
@@ -18,7 +19,7 @@ import re
 import tarfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urldefrag
@@ -30,22 +31,26 @@ from benchmarks.corpora import CORPORA, labels, scorer
 from benchmarks.fit.fitting import FittedJudgement, choice_weights, folds_by_group
 from upwell.answers import pager
 from upwell.page.tree import TagTree, read
+from upwell.urls.arguments import split_url
 from upwell.urls.hosts import site_host
 
 OUTPUTS = ("next", "further")
 FOLDS = 10
-PENALTY = 0.2  # swept: 0.15 to 0.8; the likelihood of sites left out falls from 0.3 on
-KINDS_PER_SOURCE = 6  # answers with and without a next page, per source
-KINDS_WEIGHT = 1.0
+PENALTY = 0.2  # swept from 0.1 to 0.8: the likelihood of sites left out is flat up to 0.3 and falls after it
+KINDS_PER_SOURCE = 6  # answers with and without a next page, first and later pages, per source
+KINDS_WEIGHT = 0.5
 OTHER_WEIGHT = 0.15  # of a page whose label is not by people or by its application
-COPIES = {"": 0.4, "no url": 0.2, "no rel": 0.2, "no words": 0.2, "only numbers": 0.3}  # weight of each copy of a labelled page
+# weight of each copy of a labelled page
+COPIES = {"": 0.4, "no url": 0.2, "no rel": 0.2, "no words": 0.2, "only numbers": 0.3, "no next": 0.2, "last page": 0.2}
+CHANGED = ("only numbers", "no next", "last page")  # copies without some of the links
 ENTITY_PAGES, NEWS_PAGES = 2, 1  # pages per site
 # Features whose weight has a known sign. With a few hundred pages, the bounds keep correlated features from cancelling out.
 FOR = (
     "next_word", "more_results", "arrow", "next_number", "label_next", "rel_next", "class_next", "class_pager", "among_pager_links",
     "with_numbers", "with_back", "with_current", "last_of_pager", "after_numbers", "step_one", "new_two", "page_argument",
-    "has_page_argument", "same_path", "repeated", "declared", "repeats_search", "only_number_repeats_search", "marked", "marked_and_step", "next_number_and_text", "little_other_text",
-    "marked_in_pager", "arrow_in_pager", "next_start_and_step", "more_and_step", "step_in_pager",
+    "has_page_argument", "same_path", "repeated", "declared", "repeats_search", "only_number_repeats_search", "marked", "marked_and_step",
+    "next_number_and_text", "little_other_text", "marked_in_pager", "arrow_in_pager", "next_start_and_step",
+    "more_and_step", "step_in_pager",
 )  # fmt: skip
 AGAINST = (
     "next_item", "back_word", "last_word", "label_back", "label_last", "rel_prev", "class_back", "class_end", "class_off", "class_slides", "many_targets",
@@ -78,13 +83,13 @@ def _without_words() -> Iterator[None]:
     kept = {name: getattr(pager, name) for name in NO_WORDS}
     for name in NO_WORDS:
         setattr(pager, name, re.compile("(?!)"))
-    pager._parse_label.cache_clear()
+    pager.parse_label.cache_clear()
     try:
         yield
     finally:
         for name, pattern in kept.items():
             setattr(pager, name, pattern)
-        pager._parse_label.cache_clear()
+        pager.parse_label.cache_clear()
 
 
 def _site(url: str) -> str:
@@ -124,40 +129,49 @@ def _labelled(corpus: str) -> Iterator[Example]:
         wanted = score.truth(row, CORPORA / corpus)
         if wanted is None:
             continue
-        content = (CORPORA / corpus / row["page"]).read_bytes()
+        tree = read((CORPORA / corpus / row["page"]).read_bytes(), url=row["url"])
         for copy, weight in COPIES.items():
-            # links of a page without its URL are resolved against an address that says nothing
-            tree = read(content, url=row["url"])
-            if copy == "only numbers":
-                links = [
-                    row_
-                    for row_, url in tree.links()
-                    if score.clean(url) in wanted and not pager.PAGE_NUMBER.fullmatch(tree.text(row_).strip())
-                ]
-                found = _targets(tree.without_attributes(set(links)), "", "no rel")
-                if not (links and _column(found, "next_number").any()):
-                    continue
-                right = np.array([score.clean(url) in wanted for url in found.targets], bool)
-                if (right & _column(found, "repeats_search")).any():
-                    continue
-                yield Example(
-                    corpus=corpus, page=row["page"], site=_site(row["url"]), copy=copy, weight=weight, targets=found.targets, x=found.features,
-                    right=(np.zeros(len(right), bool), right), wanted=frozenset(),
-                )  # fmt: skip
+            shown = _changed_page(tree, wanted, copy)
+            if shown is None:
                 continue
-            if copy == "no words":
-                with _without_words():
-                    found = _targets(tree, "", copy)
-            elif copy == "no url":
-                with _unknown_url():
-                    found = _targets(tree, "", copy)
-            else:
-                found = _targets(tree, "", copy)
+            with _read_as(copy):
+                found = _targets(shown, "", copy)
             right = np.array([score.clean(url) in wanted for url in found.targets], bool)
+            further: NDArray[np.bool_] | None = _further(found, right)
+            if copy == "only numbers":
+                if not (right & _column(found, "next_number") & ~_column(found, "repeats_search")).any():
+                    continue
+                right, further = np.zeros(len(right), bool), right
+            is_changed = copy in CHANGED
+            if copy == "last page":
+                further = np.zeros(len(right), bool)
+            elif copy == "no next":
+                further = None  # the last page, or a page further on, may be better than nothing
             yield Example(
                 corpus=corpus, page=row["page"], site=_site(row["url"]), copy=copy, weight=weight, targets=found.targets, x=found.features,
-                right=(right, _further(found, right)), wanted=frozenset(wanted),
+                right=(right, further), wanted=frozenset(() if is_changed else wanted),
             )  # fmt: skip
+
+
+def _changed_page(tree: TagTree, wanted: set[str], copy: str) -> TagTree | None:
+    """Return the page of a copy: without some of its links. None if it would be the same page."""
+    if copy not in CHANGED:
+        return tree
+    clean = scorer("pagers").clean
+    of_next = [(row, url) for row, url in tree.links() if clean(url) in wanted]
+    if copy == "only numbers":
+        removed = {row for row, _ in of_next if not pager.PAGE_NUMBER.fullmatch(tree.text(row).strip())}
+    elif copy == "no next":
+        removed = {row for row, _ in of_next}
+    else:
+        removed = {row for row, url in tree.links() if clean(url) in wanted or pager._increase(tree.url, url) > 0}
+    return tree.without_attributes(removed | set(tree.rows("link").tolist())) if of_next and removed else None
+
+
+@contextmanager
+def _read_as(copy: str) -> Iterator[None]:
+    with _without_words() if copy == "no words" else _unknown_url() if copy == "no url" else nullcontext():
+        yield
 
 
 @contextmanager
@@ -173,9 +187,11 @@ def _unknown_url() -> Iterator[None]:
 
 def _of_applications(corpus: str) -> Iterator[Example]:
     score = scorer("pagers")
-    taken: Counter[tuple[str, bool]] = Counter()
+    taken: Counter[tuple[str, bool, bool]] = Counter()
     for row in labels(corpus):
-        key = row["site"], bool(row["next"])
+        arguments = split_url(row["url"], row["query"] or "").arguments
+        is_later = any(pager._is_page_name(name) and value not in ("", "0", "1") for name, value in arguments)
+        key = row["site"], bool(row["next"]), is_later
         taken[key] += 1
         if taken[key] > KINDS_PER_SOURCE:
             continue

@@ -31,7 +31,7 @@ from upwell.page.tree import TagTree
 from upwell.urls.arguments import numbers_in_url, parse_arguments, split_url
 from upwell.urls.hosts import leaves_site, site_host
 
-__all__ = ["FEATURES", "PAGE_NUMBER", "REL_FEATURES", "NextPage", "Pager", "next_link", "next_number_row"]
+__all__ = ["FEATURES", "PAGE_NUMBER", "LinkLabel", "NextPage", "Pager", "further_link", "next_number_row", "parse_label"]
 
 # Number links: of a row of page numbers, the link to the page after the current one.
 
@@ -171,7 +171,7 @@ LONG_LABEL_CHARS = 25  # a label from this length on is a title rather than the 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _LinkLabel:
+class LinkLabel:
     """Text of a link on one line, classified by its meaning for paging."""
 
     text: str
@@ -213,10 +213,10 @@ class _LinkLabel:
 
 
 @lru_cache(maxsize=MAX_CACHED_LABELS)
-def _parse_label(raw: str) -> _LinkLabel:
+def parse_label(raw: str) -> LinkLabel:
     """Classify the text of a link.
 
-    >>> _parse_label("Next ›").is_next_word, _parse_label("‹ Previous").is_back, _parse_label("[3]").number
+    >>> parse_label("Next ›").is_next_word, parse_label("‹ Previous").is_back, parse_label("[3]").number
     (True, True, 3)
     """
     text = " ".join(raw.split())
@@ -224,7 +224,7 @@ def _parse_label(raw: str) -> _LinkLabel:
     bare = text.strip(BRACKETS)
     is_next_word = bool(text) and not is_arrow and bool(NEXT.fullmatch(text))
     starts_with_next = bool(text) and not is_next_word and bool(NEXT_START.match(text))
-    return _LinkLabel(
+    return LinkLabel(
         text=text,
         number=_page_number(text),
         is_number=bool(PAGE_NUMBER.fullmatch(text)),
@@ -254,7 +254,7 @@ PAGE_SEGMENT = re.compile(
 )
 DATE_NAMES = frozenset(("day", "month", "year", "week", "date", "m", "y", "d", "cal", "calendar", "monat", "jahr"))
 YEARS = range(1900, 2101)
-DATE_VALUE = re.compile(r"(?:19|20)\d\d[-/.]?(?:0?[1-9]|1[0-2])(?:[-/.]?[0-3]?\d)?")
+DATE_VALUE = re.compile(r"(?:19|20)\d\d(?:[-/.]\d\d?(?:[-/.]\d\d?)?|(?:0[1-9]|1[0-2])(?:[0-3]\d)?)")
 PAGE_SUFFIX = re.compile(r"[-_.,]*[a-z]{0,6}[-_]?#", re.I)  # of a file name: thread#-#.html, Pokedex-#, topic-s#
 SUFFIX = re.compile(r"\.\w{1,5}$")
 TEXT_BOXES = ("text", "search")
@@ -445,8 +445,8 @@ def _mark(word: str) -> int:
 def _marks(names: str) -> int:
     """Return what the words of a class attribute or id mean for paging, as bits.
 
-    >>> _marks("page-numbers nextpostslink") == _marks("nextPage")  == NEXT_MARK, _marks("i-prev") == BACK_MARK
-    (True, True)
+    >>> _marks("nextpostslink") == _marks("nextPage") == NEXT_MARK, _marks("i-prev") == BACK_MARK, _marks("prev_next")
+    (True, True, 0)
     """
     found = 0
     for name in names.split():
@@ -566,7 +566,7 @@ TARGET_FEATURES = (
 )
 FEATURES = ("constant", *LINK_FEATURES, *TARGET_FEATURES)
 _AT = {name: position for position, name in enumerate(FEATURES)}
-REL_FEATURES = ("rel_next", "rel_prev", "declared", "only_declared", "declared_prev")
+VIA_OF_FEATURE: dict[str, NextPageVia] = {"only_declared": "declared", "only_number": "numbers", "older": "older"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -600,7 +600,7 @@ class _Region:
 class _Link:
     row: int
     href: str
-    label: _LinkLabel
+    label: LinkLabel
 
 
 class Pager:
@@ -613,30 +613,28 @@ class Pager:
 
     def next_link(self) -> NextPage | None:
         """Return the link that is marked as "next"."""
-        return self._best(0)
+        return next(self._accepted("next"), None)
 
-    @cached_property
-    def further_link(self) -> NextPage | None:
-        """Return the link to further records of the same list."""
-        return self._best(1)
+    def further_links(self) -> Iterator[NextPage]:
+        """Yield the links to further records of the same list, most likely first."""
+        return self._accepted("further")
 
-    def _best(self, output: int) -> NextPage | None:
+    def _accepted(self, output: str) -> Iterator[NextPage]:
+        """Yield the targets that are more likely than none, best first."""
         if not self.targets:
-            return None
+            return
         judgement = load_judgement("next_link")
-        evidence = self._evidence[:, output]
-        best = int(evidence.argmax())
-        if evidence[best] < judgement.threshold:
-            return None
-        url, row = self.targets[best], self.features[best]
-        via: NextPageVia = "link"
-        if row[_AT["only_declared"]]:
-            via = "declared"
-        elif row[_AT["only_number"]]:
-            via = "numbers"
-        elif row[_AT["older"]]:
-            via = "older"
-        return NextPage(url=url, via=via)
+        evidence = self._evidence[:, judgement.outputs.index(output)]
+        for at in np.argsort(-evidence, kind="stable").tolist():
+            if evidence[at] < judgement.threshold:
+                return
+            yield NextPage(url=self.targets[at], via=self._via(at))
+
+    def _via(self, at: int) -> NextPageVia:
+        for name, via in VIA_OF_FEATURE.items():
+            if self.features[at, _AT[name]]:
+                return via
+        return "link"
 
     @cached_property
     def _evidence(self) -> NDArray[np.float64]:
@@ -682,7 +680,7 @@ class Pager:
             if not (href := hrefs.get(row)):
                 continue
             text = chunks[first] if last - first == 1 else tree.text_of(first, last)
-            links[row] = _Link(row, href, _parse_label(text if len(text) <= MAX_LABEL_CHARS else TITLE))
+            links[row] = _Link(row, href, parse_label(text if len(text) <= MAX_LABEL_CHARS else TITLE))
         return links
 
     @cached_property
@@ -731,14 +729,14 @@ class Pager:
                 names.append(source.split("?")[0].rsplit("/", 1)[-1].rsplit(".", 1)[0])
         return names
 
-    def _labels(self, row: int) -> list[_LinkLabel]:
+    def _labels(self, row: int) -> list[LinkLabel]:
         """Return the texts that replace or explain the text of a link: title, aria-label, alternative texts of images."""
         tree, labels = self.tree, []
         for inner in range(row, min(int(tree.end[row]), row + MAX_INNER_ROWS)):
             for name in ("title", "aria-label", "alt"):
                 text = tree.attr(inner, name)
                 if text and len(text) <= MAX_LABEL_CHARS and text.strip():
-                    labels.append(_parse_label(text))
+                    labels.append(parse_label(text))
         return labels
 
     @cached_property
@@ -933,10 +931,10 @@ class Pager:
 TITLE = "\0"  # stands for a text that is too long for a pager
 
 
-def _is_next_label(label: _LinkLabel) -> bool:
+def _is_next_label(label: LinkLabel) -> bool:
     return label.is_next_word or label.is_arrow
 
 
-def next_link(tree: TagTree, query: str = "") -> NextPage | None:
-    """Return the link of an answer that is marked as "next"."""
-    return Pager(tree, query).next_link()
+def further_link(tree: TagTree, query: str = "") -> NextPage | None:
+    """Return the link of an answer to further records of the same list."""
+    return next(Pager(tree, query).further_links(), None)
