@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import upwell.judge
 from upwell.judge.judgement import Judgement, parse_judgement
 
-__all__ = ["WEIGHTS", "FittedJudgement", "boosted_trees", "choice_weights", "folds_by_group", "logistic_weights", "save"]
+__all__ = ["WEIGHTS", "FittedJudgement", "boosted_trees", "choice_weights", "class_weights", "folds_by_group", "logistic_weights", "save"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -87,6 +87,25 @@ def logistic_weights(x: Floats, y: Bools, weight: Floats | None = None, penalty:
         if abs(step).max() < 1e-5:
             break
     return w
+
+
+def class_weights(x: Floats, y: NDArray[Any], classes: int, penalty: float = 1.0) -> Floats:
+    """Fit a multinomial logistic regression with a ridge penalty; `y` are the numbers of the classes. One row of weights per class."""
+    from scipy.optimize import minimize
+
+    is_class = np.eye(classes)[y]
+
+    def loss(flat: Floats) -> tuple[float, Floats]:
+        w = flat.reshape(classes, -1)
+        evidence = x @ w.T
+        evidence -= evidence.max(axis=1, keepdims=True)
+        total = np.log(np.exp(evidence).sum(axis=1))
+        value = float(total.sum() - (evidence * is_class).sum()) + penalty / 2 * float(flat @ flat)
+        pull = (np.exp(evidence - total[:, None]) - is_class).T @ x
+        return value, (pull + penalty * w).ravel()
+
+    start = np.zeros(classes * x.shape[1])
+    return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x).reshape(classes, -1)
 
 
 def choice_weights(

@@ -50,10 +50,10 @@ FOR = (
     "with_numbers", "with_back", "with_current", "last_of_pager", "after_numbers", "step_one", "new_two", "page_argument",
     "has_page_argument", "same_path", "repeated", "declared", "repeats_search", "only_number_repeats_search", "marked", "marked_and_step",
     "next_number_and_text", "little_other_text", "marked_in_pager", "arrow_in_pager", "next_start_and_step",
-    "more_and_step", "step_in_pager",
+    "more_and_step", "step_in_pager", "marked_and_search",
 )  # fmt: skip
 AGAINST = (
-    "next_item", "back_word", "last_word", "label_back", "label_last", "rel_prev", "class_back", "class_end", "class_off", "class_slides", "many_targets",
+    "next_item", "back_word", "last_word", "label_back", "label_last", "rel_prev", "class_back", "class_end", "class_slides", "many_targets",
     "beyond_number", "other_number", "drops_search", "declared_prev", "date", "step_back", "loses_arguments", "other_changes", "other_path",
     "long_text", "number_before", "number_beyond", "marked_and_no_step", "marked_without_context", "only_declared", "no_step",
 )  # fmt: skip

@@ -523,7 +523,6 @@ LINK_FEATURES = (
     "class_end",  # first or last page
     "class_right",
     "class_left",
-    "class_off",
     "class_slides",  # carousel, calendar
     "class_single",  # next post, next article
     "class_pager",
@@ -555,6 +554,7 @@ TARGET_FEATURES = (
     "marked",  # any of next_word, arrow, label_next, class_next, rel_next
     "marked_and_step",  # … and a number of the URL increases
     "marked_and_no_step",
+    "marked_and_search",  # … and the URL repeats the search and has an increased number
     "marked_in_pager",
     "marked_without_context",  # alone, with an unrelated URL
     "arrow_in_pager",
@@ -713,6 +713,12 @@ class Pager:
             known |= {link.href for link in others if _resolve(tree, link.href) == self.declared_url}
         return chosen + [link for link in others if link.href in known]
 
+    def _is_off(self, row: int) -> bool:
+        """Return True if a link is disabled: scripts of the page make it do nothing."""
+        return self.tree.attr(row, "aria-disabled") == "true" or bool(
+            _marks(self.tree.signatures[self.tree.signature_of[row]].cls) & OFF_MARK
+        )
+
     def _icon_says_next(self, row: int) -> bool:
         """Return True if an attribute of a link without text, or of the elements inside it, says "next"."""
         return any(
@@ -745,7 +751,7 @@ class Pager:
         tree, by_url = self.tree, defaultdict[str, list[_Link]](list)
         for link in self._plausible_links():
             url = _resolve(tree, link.href)
-            if url and url != self.page_url and not leaves_site(url, self.host):
+            if url and url != self.page_url and not leaves_site(url, self.host) and not self._is_off(link.row):
                 by_url[url].append(link)
         targets: list[str] = []
         rows: list[list[float]] = []
@@ -793,6 +799,7 @@ class Pager:
                 "marked": marked,
                 "marked_and_step": marked * step,
                 "marked_and_no_step": marked * max(by_step["no_step"], by_step["step_back"]),
+                "marked_and_search": marked * step * repeats,
                 "marked_in_pager": marked * in_pager,
                 "marked_without_context": marked * (1 - in_pager) * by_step["other_path"],
                 "arrow_in_pager": max(own["arrow"], own["double_arrow"]) * in_pager,
@@ -854,7 +861,6 @@ class Pager:
             float(bool(marks & END_MARK)),
             float(bool(marks & RIGHT_MARK)),
             float(bool(marks & LEFT_MARK)),
-            float(bool(marks & OFF_MARK)),
             float(bool((marks | region_marks) & SLIDE_MARK)),
             float(bool((marks | region_marks) & SINGLE_MARK)),
             float(bool((marks | region_marks) & PAGER_MARK)),

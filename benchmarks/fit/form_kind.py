@@ -1,0 +1,116 @@
+"""Fit the kind of a form: search, log in, registration and so on, from the labelled forms of `forms` (Formasaurus)."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.corpora import CORPORA, labels
+from benchmarks.fit.fitting import FittedJudgement, class_weights, folds_by_group
+from upwell.discover import forms
+from upwell.page import form_encoding
+from upwell.page.tree import read
+from upwell.types import Field
+from upwell.urls.hosts import site_host
+
+KINDS = {
+    "search": "search",
+    "login": "login",
+    "registration": "registration",
+    "password/login recovery": "password recovery",
+    "join mailing list": "mailing list",
+    "contact/comment": "contact",
+    "order/add to cart": "order",
+}  # all others are "other"
+OUTPUTS = (*KINDS.values(), "other")
+NOT_LABELLED = ("NOT ANNOTATED", "SKIP THIS FORM")
+FOLDS = 10
+PENALTY = 1.0  # swept: 0.3 to 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledForm:
+    """Form with its label."""
+
+    page: str
+    site: str
+    index: int
+    kind: str
+    roles: dict[str, str]  # by name of the field
+    fields: tuple[Field, ...]
+    x: NDArray[np.float64]
+    may_be_search: bool  # it has fields, and no password field
+
+
+def site_of(url: str) -> str:
+    """Return the registered domain of a URL, roughly: pages of one organisation are on the same side."""
+    names = site_host(url).split(":")[0].split(".")
+    return ".".join(names[-3 if len(names) > 2 and names[-2] in ("co", "com", "ac", "org", "gov") else -2 :])
+
+
+def labelled_forms() -> Iterator[LabelledForm]:
+    """Yield the labelled forms with their features."""
+    for row in labels("forms"):
+        tree = read((CORPORA / "forms" / row["page"]).read_bytes(), url=row["url"])
+        for index, (form, label) in enumerate(zip(tree.rows("form").tolist(), row["forms"], strict=False)):
+            if label["kind"] in NOT_LABELLED:
+                continue
+            fields = form_encoding.read_fields(tree, form)
+            method, action, _ = form_encoding.form_target(tree, form, form_encoding.default_button(fields))
+            has_password = any(field.type == "password" for field in fields)
+            acts = not has_password and bool(forms._acting_words(tree, form, method, action, fields))
+            yield LabelledForm(
+                page=row["page"], site=site_of(row["url"]), index=index, kind=KINDS.get(label["kind"], "other"), roles=label["fields"],
+                fields=fields, x=forms.form_features(tree, form, method, action, fields, acts), may_be_search=bool(fields) and not has_password,
+            )  # fmt: skip
+
+
+def probabilities(x: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probability of each kind."""
+    evidence = x @ weights.T
+    odds = np.exp(evidence - evidence.max(axis=1, keepdims=True))
+    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+def left_out(data: Sequence[LabelledForm], penalty: float = PENALTY) -> NDArray[np.float64]:
+    """Return the probabilities of the kinds of each form, by weights that were fitted without its site."""
+    x = np.concatenate([form.x for form in data])
+    y = np.array([OUTPUTS.index(form.kind) for form in data])
+    found = np.zeros((len(data), len(OUTPUTS)))
+    for train, test in folds_by_group([form.site for form in data], FOLDS):
+        found[test] = probabilities(x[test], class_weights(x[train], y[train], len(OUTPUTS), penalty))
+    return found
+
+
+def score(data: Sequence[LabelledForm], found: NDArray[np.float64]) -> dict[str, Any]:
+    """Return precision, recall and F1 of search forms, the share of right kinds, and the calibration of the probability of search."""
+    search = found[:, 0] * [form.may_be_search for form in data]
+    said, true = search >= forms.MIN_SEARCH_SCORE, np.array([form.kind == "search" for form in data])
+    precision, recall = (said & true).sum() / said.sum(), (said & true).sum() / true.sum()
+    kind = np.where(said, 0, 1 + found[:, 1:].argmax(axis=1))
+    right = np.mean([OUTPUTS[at] == form.kind for at, form in zip(kind.tolist(), data, strict=True)])
+    sure = search >= forms.MIN_POST_SCORE
+    return {
+        "precision": round(float(precision), 4),
+        "recall": round(float(recall), 4),
+        "f1": round(float(2 * precision * recall / (precision + recall)), 4),
+        "kind right": round(float(right), 4),
+        "search from 0.8": round(float(true[sure].mean()), 4),
+        "search from 0.5 to 0.8": [int((true & said & ~sure).sum()), int((said & ~sure).sum())],
+    }
+
+
+def fit() -> FittedJudgement:
+    data = list(labelled_forms())
+    x, y = np.concatenate([form.x for form in data]), np.array([OUTPUTS.index(form.kind) for form in data])
+    card = {
+        "data": {"forms": len(data), **Counter(form.kind for form in data)},
+        "folds": f"{FOLDS}, whole sites left out",
+        "penalty": PENALTY,
+        "left out": score(data, left_out(data)),
+    }
+    weights = class_weights(x, y, len(OUTPUTS), PENALTY)
+    return FittedJudgement(name="form_kind", features=forms.FORM_FEATURES, outputs=OUTPUTS, card=card, linear=weights)
