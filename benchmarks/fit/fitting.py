@@ -114,7 +114,7 @@ def choice_weights(
     """Fit a choice between candidates and "none", whose log odds are 0, with a ridge penalty.
 
     A choice is the features of its candidates, which of them are right (several, or none), and its weight. The likelihood of a choice is
-    the probability of its right candidates together. `signs` bounds weights: 1 at least 0, -1 at most 0, 0 free.
+    the probability of its right candidates together. A feature that is 1 everywhere is not penalised. `signs` bounds weights: 1 at least 0, -1 at most 0, 0 free.
     """
     from scipy.optimize import minimize
 
@@ -124,6 +124,7 @@ def choice_weights(
     weight = np.array([each[2] for each in kept])
     starts = np.cumsum([0, *(len(each[0]) for each in kept)])[:-1]
     of = np.repeat(np.arange(len(kept)), [len(each[0]) for each in kept])
+    ridge = np.where((x == 1).all(axis=0), 1e-6, penalty)
     has_right = np.add.reduceat(right, starts) > 0
 
     bounds = [(0 if sign > 0 else None, 0 if sign < 0 else None) for sign in signs or [0] * x.shape[1]]
@@ -132,9 +133,9 @@ def choice_weights(
         odds = np.exp(np.clip(x @ w, -30, 30))
         total = 1 + np.add.reduceat(odds, starts)
         of_right = np.where(has_right, np.add.reduceat(odds * right, starts), 1.0)
-        value = float(weight @ (np.log(total) - np.log(of_right))) + penalty / 2 * float(w @ w)
+        value = float(weight @ (np.log(total) - np.log(of_right))) + float(ridge @ (w * w)) / 2
         pull = weight[of] * (odds / total[of] - np.where(right, odds / of_right[of], 0.0))
-        return value, x.T @ pull + penalty * w
+        return value, x.T @ pull + ridge * w
 
     return np.asarray(minimize(loss, np.zeros(x.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 500}).x)
 

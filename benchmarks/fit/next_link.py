@@ -55,7 +55,7 @@ FOR = (
 AGAINST = (
     "next_item", "back_word", "last_word", "label_back", "label_last", "rel_prev", "class_back", "class_end", "class_slides", "many_targets",
     "beyond_number", "other_number", "drops_search", "declared_prev", "date", "step_back", "loses_arguments", "other_changes", "other_path",
-    "long_text", "number_before", "number_beyond", "marked_and_no_step", "marked_without_context", "only_declared", "no_step",
+    "long_text", "number_before", "number_beyond", "marked_and_no_step", "marked_without_context", "no_step",
 )  # fmt: skip
 SIGNS = [1 if name in FOR else -1 if name in AGAINST else 0 for name in pager.FEATURES]
 NO_WORDS = ("NEXT", "NEXT_START", "NEXT_ITEM", "PREVIOUS", "MORE", "MORE_RESULTS", "OLDER", "NEWER", "LAST")

@@ -1,13 +1,14 @@
 """Classify the forms of a page: search forms, and others that must never be submitted.
 
-Two fitted judgements: `form_kind` compares the kinds of a form (`FORM_FEATURES`), `query_field` the text fields of a search form
-(`FIELD_FEATURES`). Both are written by `python -m benchmarks.fit NAME`. The evidence is the visible text of a form (labels, buttons,
+Three fitted judgements: `search_form` decides whether a form is a search form, `form_kind` compares the other kinds (both `FORM_FEATURES`),
+`query_field` compares the text fields of a search form (`FIELD_FEATURES`). `python -m benchmarks.fit NAME` fits them. The evidence is the visible text of a form (labels, buttons,
 placeholders), the identifiers in its markup (names, ids, action), in the languages of `lexicon/*.toml`, and its fields.
 """
 
 import math
 import re
 from functools import lru_cache
+from typing import cast
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
@@ -24,6 +25,7 @@ from upwell.urls.acting import acting_words_in_fields, acting_words_in_label, ac
 __all__ = [
     "FIELD_FEATURES",
     "FORM_FEATURES",
+    "MEANINGS",
     "SEARCH_WORDS",
     "TEXT_TYPES",
     "asks_for_password",
@@ -54,6 +56,7 @@ MIN_POST_SCORE = 0.8  # score from which a search form is submitted by POST, whi
 UNSURE_POST_SCORE = 0.79  # highest score of a POST form without a search word in its identifiers or button
 MAX_FORM_TEXT_CHARS = 300  # length of a form's text up to which acting words in it count
 MAX_WORDS_CHARS = 500  # characters of a form's visible text in which words are looked for
+MAX_OWN_TEXT_CHARS = 2000  # a form with a longer text encloses the whole page
 PLACES = ("button", "identifiers", "names", "labels", "text")
 FORM_FEATURES = (
     "constant",
@@ -81,6 +84,7 @@ FORM_FEATURES = (
     "only an email field",
     "file",
     "number field",
+    "no named text field",
     "no field",
     "no button",
     "two buttons",
@@ -124,12 +128,10 @@ def _classify(tree: TagTree, index: int, row: int) -> Form:
     has_password = any(field.type == "password" for field in fields)
     acts = () if has_password else _acting_words(tree, row, method, action, fields)
     features = form_features(tree, row, method, action, fields, bool(acts))
-    judgement = load_judgement("form_kind")
-    probability = dict(zip(judgement.outputs, judgement.probability(features)[0].tolist(), strict=True))
     kind: FormKind = "search"
-    score = probability.pop("search")
+    score = float(load_judgement("search_form").probability(features)[0])
     if score < MIN_SEARCH_SCORE or not fields or has_password:
-        kind, score = max(probability, key=probability.__getitem__), 1 - score  # type: ignore[assignment] # outputs are kinds
+        kind, score = _other_kind(features), 1 - score
     elif method == "POST" and not _names_search(tree, row, action, fields):
         score = min(score, UNSURE_POST_SCORE)
     return Form(
@@ -144,6 +146,12 @@ def _classify(tree: TagTree, index: int, row: int) -> Form:
         enctype=enctype,
         acts=acts,
     )
+
+
+def _other_kind(features: NDArray[np.float64]) -> FormKind:
+    """Return the kind of a form that is not a search form."""
+    judgement = load_judgement("form_kind")
+    return cast(FormKind, judgement.outputs[int(judgement.evidence(features)[0].argmax())])
 
 
 def _identifiers(tree: TagTree, row: int, action: str) -> str:
@@ -212,12 +220,13 @@ def form_features(
     text_fields = [field for field in fields if field.type in TEXT_TYPES]
     visible = [field for field in fields if field.type != "hidden"]
     buttons = [field for field in fields if field.type in form_data.BUTTON_TYPES]
+    text = tree.text(row)
     texts = {
         "button": _button_words(fields),
         "identifiers": _identifiers(tree, row, action),
         "names": " ".join(field.name for field in visible),
         "labels": " ".join(field.words for field in visible if field.type not in form_data.BUTTON_TYPES),
-        "text": tree.text(row)[:MAX_WORDS_CHARS],
+        "text": text[:MAX_WORDS_CHARS] if len(text) <= MAX_OWN_TEXT_CHARS else "",
     }
     found = {meaning: {place: _has_word(meaning, text) for place, text in texts.items()} for meaning in MEANINGS}
     anywhere = {meaning: any(places.values()) for meaning, places in found.items()}
@@ -254,6 +263,7 @@ def form_features(
         emails > 0 and len(text_fields) == 1,
         "file" in types,
         "number" in types or "range" in types or "date" in types,
+        bool(text_fields) and not any(field.name for field in text_fields),
         not visible,
         not buttons,
         len(buttons) > 1,
