@@ -114,7 +114,8 @@ def choice_weights(
     """Fit a choice between candidates and "none", whose log odds are 0, with a ridge penalty.
 
     A choice is the features of its candidates, which of them are right (several, or none), and its weight. The likelihood of a choice is
-    the probability of its right candidates together. A feature that is 1 everywhere is not penalised. `signs` bounds weights: 1 at least 0, -1 at most 0, 0 free.
+    the probability of its right candidates together. A feature that is 1 everywhere is not penalised. `signs` bounds weights: 1 at least 0,
+    -1 at most 0, 0 free.
     """
     from scipy.optimize import minimize
 

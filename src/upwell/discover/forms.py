@@ -1,12 +1,14 @@
 """Classify the forms of a page: search forms, and others that must never be submitted.
 
 Three fitted judgements: `search_form` decides whether a form is a search form, `form_kind` compares the other kinds (both `FORM_FEATURES`),
-`query_field` compares the text fields of a search form (`FIELD_FEATURES`). `python -m benchmarks.fit NAME` fits them. The evidence is the visible text of a form (labels, buttons,
-placeholders), the identifiers in its markup (names, ids, action), in the languages of `lexicon/*.toml`, and its fields.
+`query_field` compares the text fields of a search form (`FIELD_FEATURES`). `python -m benchmarks.fit NAME` fits them. The evidence is the
+visible text of a form (labels, buttons, placeholders), the identifiers in its markup (names, ids, action), in the languages of
+`lexicon/*.toml`, and its fields.
 """
 
 import math
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import cast
 from urllib.parse import unquote, urlsplit
@@ -36,6 +38,8 @@ __all__ = [
 ]
 
 TEXT_TYPES = ("text", "search", "url", "tel", "email", "number")
+PASSWORD_KINDS = ("login", "registration")  # kinds of a form with a password field
+QUERY_TYPES = ("text", "search")  # of text fields whose name tells that they take a query
 CHOICE_TYPES = ("select", "checkbox", "radio")
 MEANINGS = (
     "search", "filter", "clear_form", "log_in", "register", "recover_password", "mailing_list", "contact", "order", "period",
@@ -108,7 +112,6 @@ FIELD_FEATURES = (
     "personal name",
     "range name",
     "period in label",
-    "no name",
     "only text field",
     "first text field",
     "position",
@@ -130,8 +133,10 @@ def _classify(tree: TagTree, index: int, row: int) -> Form:
     features = form_features(tree, row, method, action, fields, bool(acts))
     kind: FormKind = "search"
     score = float(load_judgement("search_form").probability(features)[0])
-    if score < MIN_SEARCH_SCORE or not fields or has_password:
-        kind, score = _other_kind(features), 1 - score
+    if has_password:  # never a search form, whatever else it has
+        kind, score = _other_kind(features, PASSWORD_KINDS)
+    elif score < MIN_SEARCH_SCORE or not fields:
+        kind, score = _other_kind(features)[0], 1 - score
     elif method == "POST" and not _names_search(tree, row, action, fields):
         score = min(score, UNSURE_POST_SCORE)
     return Form(
@@ -148,10 +153,13 @@ def _classify(tree: TagTree, index: int, row: int) -> Form:
     )
 
 
-def _other_kind(features: NDArray[np.float64]) -> FormKind:
-    """Return the kind of a form that is not a search form."""
+def _other_kind(features: NDArray[np.float64], among: Sequence[str] = ()) -> tuple[FormKind, float]:
+    """Return the kind of a form that is not a search form, and its probability among these kinds (none given: among all)."""
     judgement = load_judgement("form_kind")
-    return cast(FormKind, judgement.outputs[int(judgement.evidence(features)[0].argmax())])
+    probability = dict(zip(judgement.outputs, judgement.probability(features)[0].tolist(), strict=True))
+    possible = {kind: probability[kind] for kind in among or judgement.outputs}
+    kind = max(possible, key=possible.__getitem__)
+    return cast(FormKind, kind), possible[kind] / sum(possible.values())
 
 
 def _identifiers(tree: TagTree, row: int, action: str) -> str:
@@ -168,13 +176,13 @@ def _names_search(tree: TagTree, row: int, action: str, fields: tuple[Field, ...
 
 def _query_field(fields: tuple[Field, ...]) -> str | None:
     """Return the name of the text field that takes the query; None if there is none, or all take something else."""
-    text_fields = [field for field in fields if field.type in TEXT_TYPES]
-    if not text_fields:
+    names = [field.name for field in fields if field.type in TEXT_TYPES and field.name]
+    if not names:
         return None
     judgement = load_judgement("query_field")
     evidence = judgement.evidence(field_features(fields))
     best = int(evidence.argmax())
-    return text_fields[best].name or None if evidence[best] >= judgement.threshold else None
+    return names[best] if evidence[best] >= judgement.threshold else None
 
 
 def asks_for_password(tree: TagTree) -> bool:
@@ -243,7 +251,7 @@ def form_features(
         *(anywhere[meaning] for meaning in MEANINGS),
         "search" in (tree.attr(row, "role") or "").lower(),
         "search" in types,
-        any(QUERY_NAMES.match(field.name) for field in text_fields),
+        any(QUERY_NAMES.match(field.name) for field in text_fields if field.type in QUERY_TYPES),
         any(PERSONAL_NAMES.search(field.name) for field in visible),
         ranges > 0,
         any(SORT_NAMES.search(field.name) for field in visible if field.type in CHOICE_TYPES),
@@ -281,15 +289,15 @@ def form_features(
 
 
 def field_features(fields: tuple[Field, ...]) -> NDArray[np.float64]:
-    """Return the features of the text fields of a form, one row each; columns as `FIELD_FEATURES`."""
-    at = [position for position, field in enumerate(fields) if field.type in TEXT_TYPES]
+    """Return the features of the text fields of a form that have a name, one row each; columns as `FIELD_FEATURES`."""
+    at = [position for position, field in enumerate(fields) if field.type in TEXT_TYPES and field.name]
     rows = []
     for number, position in enumerate(at):
         field = fields[position]
         following = fields[position + 1].type if position + 1 < len(fields) else ""
         rows.append(
             [
-                bool(QUERY_NAMES.match(field.name)),
+                field.type in QUERY_TYPES and bool(QUERY_NAMES.match(field.name)),
                 _has_word("search", field.name),
                 _has_word("search", field.words),
                 field.type == "search",
@@ -297,7 +305,6 @@ def field_features(fields: tuple[Field, ...]) -> NDArray[np.float64]:
                 bool(PERSONAL_NAMES.search(field.name)),
                 bool(RANGE_NAMES.search(field.name)),
                 _has_word("period", field.words),
-                not field.name,
                 len(at) == 1,
                 number == 0,
                 math.log1p(number),
