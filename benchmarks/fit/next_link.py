@@ -9,8 +9,8 @@ The model is a choice: log odds of each target against "none", fitted by the lik
     entities, news        pages of one record or article: no further page
 
 Every page labelled by people counts several times: as it is, without its URL, without rel, with words of no known language,
-with no link to the next page but its number (which people label as a page and not as "next"), without any link to it, and without all links
-forward, as the last page.
+with no link to the next page but its number (which people label as a page and not as "next"), without any link to it, without all links
+forward, as the last page, and bare: the features of markup and place are 0, as on a page of plain links.
 """
 
 import gzip
@@ -41,7 +41,13 @@ KINDS_PER_SOURCE = 6  # answers with and without a next page, first and later pa
 KINDS_WEIGHT = 0.5
 OTHER_WEIGHT = 0.15  # of a page whose label is not by people or by its application
 # weight of each copy of a labelled page
-COPIES = {"": 0.4, "no url": 0.2, "no rel": 0.2, "no words": 0.2, "only numbers": 0.3, "no next": 0.2, "last page": 0.2}
+COPIES = {"": 0.4, "no url": 0.2, "no rel": 0.2, "no words": 0.2, "only numbers": 0.3, "no next": 0.2, "last page": 0.2, "bare": 0.2, "bare, no url": 0.1}
+CONTEXT = (
+    "label_next", "rel_next", "class_next", "class_right", "class_single", "class_pager", "among_pager_links", "with_numbers", "with_back",
+    "with_current", "last_of_pager", "after_numbers", "little_other_text", "low", "repeated", "declared", "next_number", "number",
+    "next_number_and_text", "marked_in_pager", "arrow_in_pager", "step_in_pager",
+)  # fmt: skip
+BARE = [pager.FEATURES.index(name) for name in CONTEXT]
 CHANGED = ("only numbers", "no next", "last page")  # copies without some of the links
 ENTITY_PAGES, NEWS_PAGES = 2, 1  # pages per site
 # Features whose weight has a known sign. With a few hundred pages, the bounds keep correlated features from cancelling out.
@@ -143,12 +149,17 @@ def _labelled(corpus: str) -> Iterator[Example]:
                     continue
                 right, further = np.zeros(len(right), bool), right
             is_changed = copy in CHANGED
+            x = found.features.copy()
+            if copy.startswith("bare"):
+                x[:, BARE] = 0
+                if not x[right, pager.FEATURES.index("marked")].any():
+                    continue
             if copy == "last page":
                 further = np.zeros(len(right), bool)
             elif copy == "no next":
                 further = None  # the last page, or a page further on, may be better than nothing
             yield Example(
-                corpus=corpus, page=row["page"], site=_site(row["url"]), copy=copy, weight=weight, targets=found.targets, x=found.features,
+                corpus=corpus, page=row["page"], site=_site(row["url"]), copy=copy, weight=weight, targets=found.targets, x=x,
                 right=(right, further), wanted=frozenset(() if is_changed else wanted),
             )  # fmt: skip
 
@@ -170,7 +181,7 @@ def _changed_page(tree: TagTree, wanted: set[str], copy: str) -> TagTree | None:
 
 @contextmanager
 def _read_as(copy: str) -> Iterator[None]:
-    with _without_words() if copy == "no words" else _unknown_url() if copy == "no url" else nullcontext():
+    with _without_words() if copy == "no words" else _unknown_url() if copy.endswith("no url") else nullcontext():
         yield
 
 
