@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 import upwell.judge
 from upwell.judge.judgement import Judgement, parse_judgement
+from upwell.urls.hosts import site_host
 
-__all__ = ["WEIGHTS", "FittedJudgement", "boosted_trees", "choice_weights", "class_weights", "folds_by_group", "logistic_weights", "save"]
+__all__ = ["WEIGHTS", "FittedJudgement", "boosted_trees", "choice_weights", "class_weights", "folds_by_group", "logistic_weights", "save", "site_of"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -62,6 +63,12 @@ def save(fitted: FittedJudgement) -> Path:
     lines = [f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in fitted.contents().items()]
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     return path
+
+
+def site_of(url: str) -> str:
+    """Return the registered domain of a URL, roughly: pages of one organisation are on the same side."""
+    names = site_host(url).split(":")[0].split(".")
+    return ".".join(names[-3 if len(names) > 2 and names[-2] in ("co", "com", "ac", "org", "gov") else -2 :])
 
 
 def folds_by_group(groups: Sequence[str], folds: int, seed: int = 0) -> Iterator[tuple[Bools, Bools]]:

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.corpora import CORPORA, labels
-from benchmarks.fit.fitting import FittedJudgement, class_weights, folds_by_group
+from benchmarks.fit.fitting import FittedJudgement, class_weights, folds_by_group, site_of
 from upwell.discover import forms
 from upwell.page import form_encoding
 from upwell.page.tree import read
 from upwell.types import Field
-from upwell.urls.hosts import site_host
 
 KINDS = {
     "search": "search",
@@ -42,12 +41,6 @@ class LabelledForm:
     fields: tuple[Field, ...]
     x: NDArray[np.float64]
     may_be_search: bool  # it has fields, and no password field
-
-
-def site_of(url: str) -> str:
-    """Return the registered domain of a URL, roughly: pages of one organisation are on the same side."""
-    names = site_host(url).split(":")[0].split(".")
-    return ".".join(names[-3 if len(names) > 2 and names[-2] in ("co", "com", "ac", "org", "gov") else -2 :])
 
 
 def labelled_forms() -> Iterator[LabelledForm]:

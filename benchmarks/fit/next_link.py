@@ -28,11 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.corpora import CORPORA, labels, scorer
-from benchmarks.fit.fitting import FittedJudgement, choice_weights, folds_by_group
+from benchmarks.fit.fitting import FittedJudgement, choice_weights, folds_by_group, site_of
 from upwell.answers import pager
 from upwell.page.tree import TagTree, read
 from upwell.urls.arguments import split_url
-from upwell.urls.hosts import site_host
 
 OUTPUTS = ("next", "further")
 FOLDS = 10
@@ -98,11 +97,6 @@ def _without_words() -> Iterator[None]:
         pager.parse_label.cache_clear()
 
 
-def _site(url: str) -> str:
-    names = site_host(url).split(":")[0].split(".")
-    return ".".join(names[-3 if len(names) > 2 and names[-2] in ("co", "com", "ac", "org", "gov") else -2 :])
-
-
 def _targets(tree: TagTree, query: str, copy: str) -> pager.Pager:
     found = pager.Pager(tree, query, uses_rel=copy != "no rel")
     _ = found.features
@@ -159,7 +153,7 @@ def _labelled(corpus: str) -> Iterator[Example]:
             elif copy == "no next":
                 further = None  # the last page, or a page further on, may be better than nothing
             yield Example(
-                corpus=corpus, page=row["page"], site=_site(row["url"]), copy=copy, weight=weight, targets=found.targets, x=x,
+                corpus=corpus, page=row["page"], site=site_of(row["url"]), copy=copy, weight=weight, targets=found.targets, x=x,
                 right=(right, further), wanted=frozenset(() if is_changed else wanted),
             )  # fmt: skip
 
@@ -245,7 +239,7 @@ def _of_content() -> Iterator[Example]:
             nothing = np.zeros(len(right), bool)
             next_right = right if declared else nothing if row["kind"] in ("product", "service") else None
             yield Example(
-                corpus="content", page=row["page"], site=_site(row["url"]), copy="no rel", weight=OTHER_WEIGHT, targets=found.targets,
+                corpus="content", page=row["page"], site=site_of(row["url"]), copy="no rel", weight=OTHER_WEIGHT, targets=found.targets,
                 x=found.features, right=(next_right, nothing if is_single else right), wanted=frozenset(declared),
             )  # fmt: skip
 
@@ -316,7 +310,10 @@ def scores(data: Sequence[Example], weights_by_site: dict[str, NDArray[np.float6
         # a labelled link that is not among the targets is missed
         has = bool(right.any()) or (output == 0 and bool(example.wanted))
         tp, fp, fn = tp + hit, fp + (best is not None and not hit), fn + (has and not hit)
-    return {"pages": len(data), "precision": round(tp / max(1, tp + fp), 3), "recall": round(tp / max(1, tp + fn), 3)}
+    counts: dict[str, Any] = {"pages": len(data), "right": tp, "wrong": fp, "missed": fn}
+    if tp + fn:
+        counts |= {"precision": round(tp / max(1, tp + fp), 3), "recall": round(tp / (tp + fn), 3)}
+    return counts
 
 
 def left_out_weights(data: Sequence[Example], penalty: float = PENALTY, folds: int = FOLDS) -> dict[str, NDArray[np.float64]]:

@@ -616,8 +616,8 @@ class Pager:
         return next(self._accepted("next"), None)
 
     def further_links(self) -> Iterator[NextPage]:
-        """Yield the links to further records of the same list, most likely first."""
-        return self._accepted("further")
+        """Yield the links to further records of the same list, most likely first; never one whose numbers only decrease."""
+        return (link for link in self._accepted("further") if _increase(self.page_url, link.url) >= 0)
 
     def _accepted(self, output: str) -> Iterator[NextPage]:
         """Yield the targets that are more likely than none, best first."""
