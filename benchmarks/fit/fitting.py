@@ -15,7 +15,17 @@ import upwell.judge
 from upwell.judge.judgement import Judgement, parse_judgement
 from upwell.urls.hosts import site_host
 
-__all__ = ["WEIGHTS", "FittedJudgement", "boosted_trees", "choice_weights", "class_weights", "folds_by_group", "logistic_weights", "save", "site_of"]
+__all__ = [
+    "WEIGHTS",
+    "FittedJudgement",
+    "boosted_trees",
+    "choice_weights",
+    "class_weights",
+    "folds_by_group",
+    "logistic_weights",
+    "save",
+    "site_of",
+]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -112,7 +122,9 @@ def class_weights(x: Floats, y: NDArray[Any], classes: int, penalty: float = 1.0
         return value, (pull + penalty * w).ravel()
 
     start = np.zeros(classes * x.shape[1])
-    return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x).reshape(classes, -1)
+    return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x).reshape(
+        classes, -1
+    )
 
 
 def choice_weights(
@@ -145,7 +157,9 @@ def choice_weights(
         pull = weight[of] * (odds / total[of] - np.where(right, odds / of_right[of], 0.0))
         return value, x.T @ pull + ridge * w
 
-    return np.asarray(minimize(loss, np.zeros(x.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 500}).x)
+    return np.asarray(
+        minimize(loss, np.zeros(x.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 500}).x
+    )
 
 
 def boosted_trees(

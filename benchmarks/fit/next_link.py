@@ -40,7 +40,17 @@ KINDS_PER_SOURCE = 6  # answers with and without a next page, first and later pa
 KINDS_WEIGHT = 0.5
 OTHER_WEIGHT = 0.15  # of a page whose label is not by people or by its application
 # weight of each copy of a labelled page
-COPIES = {"": 0.4, "no url": 0.2, "no rel": 0.2, "no words": 0.2, "only numbers": 0.3, "no next": 0.2, "last page": 0.2, "bare": 0.2, "bare, no url": 0.1}
+COPIES = {
+    "": 0.4,
+    "no url": 0.2,
+    "no rel": 0.2,
+    "no words": 0.2,
+    "only numbers": 0.3,
+    "no next": 0.2,
+    "last page": 0.2,
+    "bare": 0.2,
+    "bare, no url": 0.1,
+}
 CONTEXT = (
     "label_next", "rel_next", "class_next", "class_right", "class_single", "class_pager", "among_pager_links", "with_numbers", "with_back",
     "with_current", "last_of_pager", "after_numbers", "little_other_text", "low", "repeated", "declared", "next_number", "number",
@@ -183,7 +193,7 @@ def _read_as(copy: str) -> Iterator[None]:
 def _unknown_url() -> Iterator[None]:
     """Judge pages as if their URL were unknown."""
     kept = pager._page_url
-    pager._page_url = lambda _tree: ""
+    pager._page_url = lambda tree: ""  # noqa: ARG005 # the name is that of the function it replaces
     try:
         yield
     finally:
@@ -271,7 +281,13 @@ def _single(corpus: str, page: str, site: str, content: bytes, url: str) -> Iter
 
 def examples() -> list[Example]:
     """Return all examples."""
-    parts = [_labelled("pagers"), _labelled("pagers-more"), _of_applications("kinds"), _of_applications("kinds-more"), _of_content()]
+    parts = [
+        _labelled("pagers"),
+        _labelled("pagers-more"),
+        _of_applications("kinds"),
+        _of_applications("kinds-more"),
+        _of_content(),
+    ]
     return [example for part in (*parts, _of_single_pages()) for example in part]
 
 
@@ -280,7 +296,11 @@ def weights_of(data: Sequence[Example], penalty: float = PENALTY) -> NDArray[np.
     return np.array(
         [
             choice_weights(
-                [(example.x, right, example.weight) for example in data if (right := example.right[output]) is not None],
+                [
+                    (example.x, right, example.weight)
+                    for example in data
+                    if (right := example.right[output]) is not None
+                ],
                 penalty,
                 SIGNS,
             )
@@ -316,7 +336,9 @@ def scores(data: Sequence[Example], weights_by_site: dict[str, NDArray[np.float6
     return counts
 
 
-def left_out_weights(data: Sequence[Example], penalty: float = PENALTY, folds: int = FOLDS) -> dict[str, NDArray[np.float64]]:
+def left_out_weights(
+    data: Sequence[Example], penalty: float = PENALTY, folds: int = FOLDS
+) -> dict[str, NDArray[np.float64]]:
     """Return, for each site, weights that were fitted without it."""
     by_site: dict[str, NDArray[np.float64]] = {}
     for train, test in folds_by_group([example.site for example in data], folds):
@@ -330,7 +352,13 @@ def fit() -> FittedJudgement:
     left_out = left_out_weights(data)
     groups: defaultdict[str, list[Example]] = defaultdict(list)
     for example in data:
-        name = "pagers" if example.corpus.startswith("pagers") else "kinds" if example.corpus.startswith("kinds") else example.corpus
+        name = (
+            "pagers"
+            if example.corpus.startswith("pagers")
+            else "kinds"
+            if example.corpus.startswith("kinds")
+            else example.corpus
+        )
         groups[f"{name}, {example.copy}" if example.copy else name].append(example)
     card = {
         "data": {name: len(of_group) for name, of_group in groups.items()},

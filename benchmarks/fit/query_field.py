@@ -37,7 +37,9 @@ def _weights(found: Sequence[tuple[LabelledForm, Choice]], penalty: float) -> ND
     for _, (x, right, _) in found:
         if right.any():
             typed = x.copy()
-            typed[:, [forms.FIELD_FEATURES.index(name) for name in ("query name", "search in name", "search in label")]] = 0
+            typed[
+                :, [forms.FIELD_FEATURES.index(name) for name in ("query name", "search in name", "search in label")]
+            ] = 0
             typed[right, forms.FIELD_FEATURES.index("search type")] = 1
             copies.append((typed, right, COPY_WEIGHT))
     return choice_weights([choice for _, choice in found] + copies, penalty, SIGNS)
@@ -65,6 +67,13 @@ def score(found: Sequence[tuple[LabelledForm, Choice]], penalty: float = PENALTY
 
 def fit() -> FittedJudgement:
     found = choices(list(labelled_forms()))
-    card = {"data": {"search forms": len(found)}, "folds": f"{FOLDS}, whole sites left out", "penalty": PENALTY, "left out": score(found)}
+    card = {
+        "data": {"search forms": len(found)},
+        "folds": f"{FOLDS}, whole sites left out",
+        "penalty": PENALTY,
+        "left out": score(found),
+    }
     weights = _weights(found, PENALTY)
-    return FittedJudgement(name="query_field", features=forms.FIELD_FEATURES, outputs=("query",), card=card, linear=weights[None])
+    return FittedJudgement(
+        name="query_field", features=forms.FIELD_FEATURES, outputs=("query",), card=card, linear=weights[None]
+    )

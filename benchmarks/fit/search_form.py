@@ -21,7 +21,9 @@ AGAINST = {
     "personal name", "post", "textarea", "one password", "two passwords", "email field", "only an email field", "file", "acts", "no field",
     "only buttons", "no named text field", "text fields beyond three",
 }  # fmt: skip
-COPY_WEIGHT = 0.2  # of a search form whose field is marked by its type alone, which is rare on the pages of the corpus (2014)
+COPY_WEIGHT = (
+    0.2  # of a search form whose field is marked by its type alone, which is rare on the pages of the corpus (2014)
+)
 MEANINGS_FOR = ("search", "filter", "clear_form", "period")
 
 
@@ -39,7 +41,9 @@ def _typed_search(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the features of a search form as if its field had the type search, and all its words were in an unknown language."""
     x = x.copy()
     x[0, [at for at, feature in enumerate(forms.FORM_FEATURES) if feature.split(" in ")[0] in forms.MEANINGS]] = 0
-    x[0, forms.FORM_FEATURES.index("query name")] = x[0, forms.FORM_FEATURES.index("one text field and search word")] = 0
+    x[0, forms.FORM_FEATURES.index("query name")] = x[
+        0, forms.FORM_FEATURES.index("one text field and search word")
+    ] = 0
     x[0, forms.FORM_FEATURES.index("search type")] = 1
     return x
 
@@ -47,7 +51,9 @@ def _typed_search(x: NDArray[np.float64]) -> NDArray[np.float64]:
 def _weights(data: Sequence[LabelledForm]) -> NDArray[np.float64]:
     """Fit a logistic regression with bounds: a choice between one candidate and none."""
     choices = [(form.x, np.array([form.kind == "search"]), 1.0) for form in data if form.may_be_search]
-    choices += [(_typed_search(form.x), np.array([True]), COPY_WEIGHT) for form in data if "search query" in form.roles.values()]
+    choices += [
+        (_typed_search(form.x), np.array([True]), COPY_WEIGHT) for form in data if "search query" in form.roles.values()
+    ]
     return choice_weights(choices, PENALTY, SIGNS)
 
 

@@ -31,7 +31,16 @@ from upwell.page.tree import TagTree
 from upwell.urls.arguments import numbers_in_url, parse_arguments, split_url
 from upwell.urls.hosts import leaves_site, site_host
 
-__all__ = ["FEATURES", "PAGE_NUMBER", "LinkLabel", "NextPage", "Pager", "further_link", "next_number_row", "parse_label"]
+__all__ = [
+    "FEATURES",
+    "PAGE_NUMBER",
+    "LinkLabel",
+    "NextPage",
+    "Pager",
+    "further_link",
+    "next_number_row",
+    "parse_label",
+]
 
 # Number links: of a row of page numbers, the link to the page after the current one.
 
@@ -250,7 +259,8 @@ INDEX_FILE = re.compile(
     r"(?<=/)index\d*\.\w+$", re.I
 )  # default page of a folder: index.html; its next page may be index2.html
 PAGE_SEGMENT = re.compile(
-    r"/(?:page|pages|p|pg|seite|pagina|página|strona|stranka|sida|side|sivu|sayfa|trang|halaman|страница)[-_/]?\d{1,4}/?(?:$|[/.?])", re.I
+    r"/(?:page|pages|p|pg|seite|pagina|página|strona|stranka|sida|side|sivu|sayfa|trang|halaman|страница)[-_/]?\d{1,4}/?(?:$|[/.?])",
+    re.I,
 )
 DATE_NAMES = frozenset(("day", "month", "year", "week", "date", "m", "y", "d", "cal", "calendar", "monat", "jahr"))
 YEARS = range(1900, 2101)
@@ -325,7 +335,8 @@ def _url_features(page_url: str, url: str) -> tuple[float, ...]:
     shorter = min(len(here_path), len(there_path))
     is_same_path = here_path[:shorter] == there_path[:shorter] or here_path == [""] or there_path == [""]
     is_same_path = is_same_path or (
-        here_path[:-1] == there_path[:-1] and _differ_in_page(SUFFIX.sub("", here_path[-1]), SUFFIX.sub("", there_path[-1]))
+        here_path[:-1] == there_path[:-1]
+        and _differ_in_page(SUFFIX.sub("", here_path[-1]), SUFFIX.sub("", there_path[-1]))
     )
     is_same_folder = len(here_path) > 1 and here_path[:-1] == there_path[: len(here_path) - 1]
     changed = {place: number for place, number in after.items() if number != before.get(place)}
@@ -353,8 +364,10 @@ def _url_features(page_url: str, url: str) -> tuple[float, ...]:
         for place, number in changed.items()
         if place in at_end  # inside a path it is the date of an article
     ) or any(argument not in here_arguments and DATE_VALUE.fullmatch(argument[1]) for argument in arguments)
-    is_page_change = has_token or any(_is_page_name(place) for place in changed) or (
-        bool(PAGE_SEGMENT.search(there.path)) and here.path != there.path
+    is_page_change = (
+        has_token
+        or any(_is_page_name(place) for place in changed)
+        or (bool(PAGE_SEGMENT.search(there.path)) and here.path != there.path)
     )
     return (
         0.0,
@@ -418,7 +431,9 @@ SLIDE_WORDS = frozenset(
     ("slick", "carousel", "slider", "slide", "slides", "slideshow", "swiper", "owl", "gallery", "calendar", "datepicker",
      "lightbox", "rotator", "ticker", "jcarousel", "orbit", "nivo", "month", "week")
 )  # fmt: skip
-SINGLE_WORDS = frozenset(("post", "article", "story", "single", "comic", "entry", "product", "topic", "chapter", "thread"))
+SINGLE_WORDS = frozenset(
+    ("post", "article", "story", "single", "comic", "entry", "product", "topic", "chapter", "thread")
+)
 MAX_NAME_WORDS = 3  # words of a class or id that describe an element
 OFF_WORDS = frozenset(("disabled", "inactive"))
 END_WORDS = frozenset(("last", "end", "first", "begin", "start"))
@@ -437,7 +452,13 @@ def _mark(word: str) -> int:
     if word in PAGER_WORDS or word.startswith(("pagination", "paginat", "pagenav")):
         return PAGER_MARK
     return (
-        OFF_MARK if word in OFF_WORDS else SLIDE_MARK if word in SLIDE_WORDS else SINGLE_MARK if word in SINGLE_WORDS else 0
+        OFF_MARK
+        if word in OFF_WORDS
+        else SLIDE_MARK
+        if word in SLIDE_WORDS
+        else SINGLE_MARK
+        if word in SINGLE_WORDS
+        else 0
     )
 
 
@@ -721,9 +742,9 @@ class Pager:
 
     def _icon_says_next(self, row: int) -> bool:
         """Return True if an attribute of a link without text, or of the elements inside it, says "next"."""
-        return any(
-            _marks(names) & (NEXT_MARK | RIGHT_MARK) for names in self._names(row)
-        ) or any(_is_next_label(text) for text in self._labels(row))
+        return any(_marks(names) & (NEXT_MARK | RIGHT_MARK) for names in self._names(row)) or any(
+            _is_next_label(text) for text in self._labels(row)
+        )
 
     def _names(self, row: int) -> list[str]:
         """Return classes, ids and names of image files of a link and the elements inside it."""
@@ -778,7 +799,9 @@ class Pager:
             by_step = dict(zip(URL_FEATURES, _url_features(self.page_url, url), strict=True))
             counted = [link.label.text for link in links]
             only_number = bool(links) and all(link.label.is_number for link in links)
-            marked = max(own[name] for name in ("next_word", "arrow", "double_arrow", "label_next", "class_next", "rel_next"))
+            marked = max(
+                own[name] for name in ("next_word", "arrow", "double_arrow", "label_next", "class_next", "rel_next")
+            )
             step = max(by_step["step_one"], by_step["new_number"], by_step["step_more"])
             in_pager = max(own["class_pager"], own["with_numbers"], own["with_back"])
             repeats = float(has_search and _repeats_search(tree, url, self.query))
@@ -823,8 +846,7 @@ class Pager:
         region, outer = self._region(row)
         for above in outer:  # elements around this link alone
             for name in ("class", "id"):
-                if names := tree.attr(above, name):
-                    marks |= _marks(names)
+                marks |= _marks(tree.attr(above, name) or "")
         labels = self._labels(row)
         rel = (tree.attr(row, "rel") or "").lower().split() if self.uses_rel else []
         before = region.rows[region.rows.index(row) - 1] if region is not None and region.rows[0] != row else None
@@ -899,7 +921,8 @@ class Pager:
         numbers = [label.number for label in labels if label.number is not None]
         of_links = sum(tree.chars_of(row) for row in rows)
         without_end = [row for row, label in zip(rows, labels, strict=True) if not label.is_last]
-        marks, signature = 0, tree.signatures[tree.signature_of[element]]
+        marks = 0
+        signature: PathSignature | None = tree.signatures[tree.signature_of[element]]
         for _ in range(REGION_LEVELS):
             if signature is None or signature.tag in CLASSLESS:
                 break
@@ -918,7 +941,9 @@ class Pager:
             share=sum(label.is_of_pager for label in labels) / len(rows),
             has_numbers=len(set(numbers)) > 1 or (bool(numbers) and bool(unlinked)),
             has_back=any(label.is_back or (label.starts_left and not label.is_older) for label in labels),
-            current=next((number for number in [*unlinked, *marked] if {number - 1, number + 1}.intersection(numbers)), None),
+            current=next(
+                (number for number in [*unlinked, *marked] if {number - 1, number + 1}.intersection(numbers)), None
+            ),
             has_little_text=tree.chars_of(element) - of_links <= MAX_LABEL_CHARS,
             last=without_end[-1] if without_end else -1,
             marks=marks,

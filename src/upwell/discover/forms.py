@@ -9,7 +9,7 @@ visible text of a form (labels, buttons, placeholders), the identifiers in its m
 import math
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import cast
 from urllib.parse import unquote, urlsplit
 
@@ -44,14 +44,15 @@ CHOICE_TYPES = ("select", "checkbox", "radio")
 MEANINGS = (
     "search", "filter", "clear_form", "log_in", "register", "recover_password", "mailing_list", "contact", "order", "period",
 )  # fmt: skip
-WORDS = {meaning: late_pattern(lambda meaning=meaning: alternatives(meaning), re.I) for meaning in MEANINGS}
+WORDS = {meaning: late_pattern(partial(alternatives, meaning), re.I) for meaning in MEANINGS}
 SEARCH_WORDS = WORDS["search"]
 # Names of text fields, which are English on sites of all languages: for a query, and for personal data.
 QUERY_NAMES = late_pattern(
     r"^(?:q|s|k|kw|qs|qt|qry|query|search\w*|keywords?|words?|term|terms|text|p|find|wd|w|st|ss|sq|as_q|Ntt)$", re.I
 )
 PERSONAL_NAMES = late_pattern(
-    r"e-?mail|user|login|phone|tel\b|(?:first|last|full|nick)_?name|fname|lname|pass|address|zip|postal|city|captcha|subject|url\b|website", re.I
+    r"e-?mail|user|login|phone|tel\b|(?:first|last|full|nick)_?name|fname|lname|pass|address|zip|postal|city|captcha|subject|url\b|website",
+    re.I,
 )
 RANGE_NAMES = late_pattern(r"date|from|to$|until|min|max|year|month|day|price|range|lat|lon|radius|num|qty|count", re.I)
 SORT_NAMES = late_pattern(r"sort|order|per_?page|limit|view|display|filter|cat(?:egor)?|type", re.I)
@@ -243,7 +244,9 @@ def form_features(
     ranges = sum(bool(RANGE_NAMES.search(field.name)) for field in visible)
     passwords, is_get = types.count("password"), method == "GET"
     has_search = any(found["search"][place] for place in ("button", "identifiers", "names", "labels"))
-    other_words = any(anywhere[name] for name in ("log_in", "register", "recover_password", "mailing_list", "contact", "order"))
+    other_words = any(
+        anywhere[name] for name in ("log_in", "register", "recover_password", "mailing_list", "contact", "order")
+    )
     only_choices = choices > 0 and not text_fields and "textarea" not in types
     values = [
         1.0,
