@@ -193,7 +193,7 @@ def _read_as(copy: str) -> Iterator[None]:
 def _unknown_url() -> Iterator[None]:
     """Judge pages as if their URL were unknown."""
     kept = pager._page_url
-    pager._page_url = lambda tree: ""  # noqa: ARG005 # the name is that of the function it replaces
+    pager._page_url = lambda tree: ""  # the name is that of the function it replaces
     try:
         yield
     finally:
