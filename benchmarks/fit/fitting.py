@@ -13,8 +13,19 @@ from numpy.typing import NDArray
 
 import upwell.judge
 from upwell.judge.judgement import Judgement, parse_judgement
+from upwell.urls.hosts import site_host
 
-__all__ = ["WEIGHTS", "FittedJudgement", "boosted_trees", "folds_by_group", "logistic_weights", "save"]
+__all__ = [
+    "WEIGHTS",
+    "FittedJudgement",
+    "boosted_trees",
+    "choice_weights",
+    "class_weights",
+    "folds_by_group",
+    "logistic_weights",
+    "save",
+    "site_of",
+]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -64,6 +75,12 @@ def save(fitted: FittedJudgement) -> Path:
     return path
 
 
+def site_of(url: str) -> str:
+    """Return the registered domain of a URL, roughly: pages of one organisation are on the same side."""
+    names = site_host(url).split(":")[0].split(".")
+    return ".".join(names[-3 if len(names) > 2 and names[-2] in ("co", "com", "ac", "org", "gov") else -2 :])
+
+
 def folds_by_group(groups: Sequence[str], folds: int, seed: int = 0) -> Iterator[tuple[Bools, Bools]]:
     """Yield pairs of masks (to fit on, left out); all examples of a group, which is a site, are on the same side."""
     names = sorted(set(groups))
@@ -87,6 +104,62 @@ def logistic_weights(x: Floats, y: Bools, weight: Floats | None = None, penalty:
         if abs(step).max() < 1e-5:
             break
     return w
+
+
+def class_weights(x: Floats, y: NDArray[Any], classes: int, penalty: float = 1.0) -> Floats:
+    """Fit a multinomial logistic regression with a ridge penalty; `y` are the numbers of the classes. One row of weights per class."""
+    from scipy.optimize import minimize
+
+    is_class = np.eye(classes)[y]
+
+    def loss(flat: Floats) -> tuple[float, Floats]:
+        w = flat.reshape(classes, -1)
+        evidence = x @ w.T
+        evidence -= evidence.max(axis=1, keepdims=True)
+        total = np.log(np.exp(evidence).sum(axis=1))
+        value = float(total.sum() - (evidence * is_class).sum()) + penalty / 2 * float(flat @ flat)
+        pull = (np.exp(evidence - total[:, None]) - is_class).T @ x
+        return value, (pull + penalty * w).ravel()
+
+    start = np.zeros(classes * x.shape[1])
+    return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x).reshape(
+        classes, -1
+    )
+
+
+def choice_weights(
+    choices: Sequence[tuple[Floats, Bools, float]], penalty: float = 1.0, signs: Sequence[int] | None = None
+) -> Floats:
+    """Fit a choice between candidates and "none", whose log odds are 0, with a ridge penalty.
+
+    A choice is the features of its candidates, which of them are right (several, or none), and its weight. The likelihood of a choice is
+    the probability of its right candidates together. A feature that is 1 everywhere is not penalised. `signs` bounds weights: 1 at least 0,
+    -1 at most 0, 0 free.
+    """
+    from scipy.optimize import minimize
+
+    kept = [(x, right, weight) for x, right, weight in choices if len(x)]
+    x = np.concatenate([each[0] for each in kept])
+    right = np.concatenate([each[1] for each in kept])
+    weight = np.array([each[2] for each in kept])
+    starts = np.cumsum([0, *(len(each[0]) for each in kept)])[:-1]
+    of = np.repeat(np.arange(len(kept)), [len(each[0]) for each in kept])
+    ridge = np.where((x == 1).all(axis=0), 1e-6, penalty)
+    has_right = np.add.reduceat(right, starts) > 0
+
+    bounds = [(0 if sign > 0 else None, 0 if sign < 0 else None) for sign in signs or [0] * x.shape[1]]
+
+    def loss(w: Floats) -> tuple[float, Floats]:
+        odds = np.exp(np.clip(x @ w, -30, 30))
+        total = 1 + np.add.reduceat(odds, starts)
+        of_right = np.where(has_right, np.add.reduceat(odds * right, starts), 1.0)
+        value = float(weight @ (np.log(total) - np.log(of_right))) + float(ridge @ (w * w)) / 2
+        pull = weight[of] * (odds / total[of] - np.where(right, odds / of_right[of], 0.0))
+        return value, x.T @ pull + ridge * w
+
+    return np.asarray(
+        minimize(loss, np.zeros(x.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 500}).x
+    )
 
 
 def boosted_trees(

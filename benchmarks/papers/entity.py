@@ -18,7 +18,7 @@ from benchmarks.papers._plots import lines
 from upwell.answers import argument_roles as roles
 from upwell.answers import kind as empty
 from upwell.answers.facets import links_with_query, urls_to_fetch
-from upwell.answers.pager import next_link
+from upwell.answers.pager import further_link
 from upwell.page.tree import TagTree, read
 from upwell.papers.entity import argument_prevalence
 from upwell.urls.arguments import canonical, split_url
@@ -105,7 +105,7 @@ def wrongly_dropped(source: Source, learned: roles.Roles, irrelevant: Collection
     asked, mine = set(), set()
     urls: dict[str, None] = {}
     for tree, query in zip(source.trees, source.queries, strict=True):
-        step = next_link(tree, query)
+        step = further_link(tree, query)
         for url in (tree.url, *([step.url] if step else [])):
             asked.add(canonical(split_url(url, query), true))
             mine.add(canonical(split_url(url, query), irrelevant))

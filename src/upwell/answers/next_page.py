@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from urllib.parse import urldefrag
 
-from upwell.answers.pager import PAGE_NUMBER, NextPage, Pager, next_link, next_number_row
+from upwell.answers.pager import NextPage, Pager, next_number_row, parse_label
 from upwell.lazy import late_pattern
 from upwell.lexicon.argument_names import PAGE, is_usual_name, undecorated
-from upwell.lexicon.phrases import ARROW, MORE, MORE_RESULTS, NEXT, PREVIOUS
 from upwell.page import form_encoding
 from upwell.page.tree import TagTree
 from upwell.types import Request
@@ -21,32 +20,22 @@ __all__ = ["next_button", "next_link_url", "next_page", "next_page_request"]
 
 def next_link_url(tree: TagTree, query: str = "") -> str | None:
     """Return the URL of the link marked as "next"; on a blog that may be "newer posts →", which leads back."""
-    link = next_link(tree, query)
+    link = Pager(tree, query).next_link()
     return link.url if link else None
 
 
 def next_page(tree: TagTree, query: str = "") -> NextPage | None:
-    """Return the request that a harvest sends for the next page of an answer.
-
-    Tried in this order: link to older entries, certain link, button, request behind "load more", likely link. Older entries come first
-    because "newer posts →" leads back to pages that were already read.
-    """
-    pager = Pager(tree)
-    likely = pager.likely_link
-    if likely is not None and likely.via == "older" and _only_turns_page(tree, likely, query):
-        return likely
-    for step in _candidates(pager, query):
-        if step is not None and _only_turns_page(tree, step, query):
-            return step
-    return None
+    """Return the request that a harvest sends for the next page of an answer: a link, a button, or the request behind "load more"."""
+    return next((step for step in _candidates(tree, query) if _only_turns_page(tree, step, query)), None)
 
 
-def _candidates(pager: Pager, query: str) -> Iterator[NextPage | None]:
-    """Yield possible requests for the next page, most certain first; each is computed only if the previous ones are rejected."""
-    yield pager.next_link(query)
-    yield next_button(pager.tree, query)
-    yield _load_more(pager.tree)
-    yield pager.likely_link
+def _candidates(tree: TagTree, query: str) -> Iterator[NextPage]:
+    """Yield possible requests for the next page, most likely first; each is computed only if the previous ones are rejected."""
+    yield from Pager(tree, query).further_links()
+    for find in (next_button, _load_more):
+        step = find(tree, query)
+        if step is not None:
+            yield step
 
 
 def _only_turns_page(tree: TagTree, step: NextPage, query: str = "") -> bool:
@@ -85,7 +74,6 @@ def next_page_request(page: NextPage, query: str = "") -> Request:
 
 # Buttons, and links whose script sends a form.
 
-BACK_LABEL = late_pattern(lambda: rf"(?:{PREVIOUS.pattern}|\s*[←«‹<◀◄❮⟨|]+\s*)$", re.I)
 NUMBER_LABEL = late_pattern(r"\D*(\d{1,4})\D*")
 # Scripts of pager links: an ASP.NET event, or a field that is set before the form is sent.
 DO_POST_BACK = late_pattern(r"__doPostBack\(\s*['\"]([^'\"]*)['\"]\s*,\s*['\"]([^'\"]*)['\"]")
@@ -118,20 +106,22 @@ def _label(tree: TagTree, row: int) -> str:
 
 
 def _is_next_label(text: str) -> bool:
-    return bool(text) and bool(NEXT.fullmatch(text) or ARROW.fullmatch(text) or MORE_RESULTS.fullmatch(text))
+    label = parse_label(text)
+    return label.is_next_word or label.is_arrow or label.is_more_results
 
 
 def _next_page_button(tree: TagTree, buttons: list[int]) -> int | None:
     """Return the button of a form that leads to the next page: by its label, or as the number after the current page."""
     enabled = [row for row in buttons if not form_encoding.is_disabled(tree, row)]
     labels = {row: _label(tree, row) for row in buttons}
-    has_other_pages = any(BACK_LABEL.match(text) or PAGE_NUMBER.fullmatch(text) for text in labels.values() if text)
+    parsed = [parse_label(text) for text in labels.values()]
+    has_other_pages = any(label.is_back or label.starts_left or label.is_number for label in parsed)
     enabled = [row for row in enabled if not acting_words_in_label(labels[row])]
     for row in enabled:
         name_and_class = f"{tree.attr(row, 'name') or ''} {tree.attr(row, 'class') or ''}"
         # a lone arrow may be a "go" button: it needs a button back, a page number, or "next" in its name or class
         if _is_next_label(labels[row]) and (
-            not ARROW.fullmatch(labels[row]) or has_other_pages or "next" in name_and_class.lower()
+            not parse_label(labels[row]).is_arrow or has_other_pages or "next" in name_and_class.lower()
         ):
             return row
     numbers = {row: int(number[1]) for row in buttons if (number := NUMBER_LABEL.fullmatch(labels[row]))}
@@ -181,11 +171,7 @@ def _scripted_link(tree: TagTree) -> NextPage | None:
             links.append((_label(tree, row), row, changed))
     chosen = next((link for link in links if _is_next_label(link[0])), None)
     if chosen is None:
-        numbers = [
-            (int(number[1]), row)
-            for text, row, _ in links
-            if (number := PAGE_NUMBER.fullmatch(text)) and number[1].isdigit()
-        ]
+        numbers = [(number, row) for text, row, _ in links if (number := parse_label(text).number) is not None]
         following = next_number_row(tree, numbers)
         chosen = next((link for link in links if link[1] == following), None)
     forms = [int(row) for row in tree.rows("form")]
@@ -216,7 +202,7 @@ ON_SCROLL = late_pattern(r"revealed|intersect", re.I)  # htmx: the request is se
 MAX_LABEL_CHARS = 40  # text of a "load more" element
 
 
-def _load_more(tree: TagTree) -> NextPage | None:
+def _load_more(tree: TagTree, _query: str = "") -> NextPage | None:
     """Return the request behind "load more" or an endless list."""
     host = site_host(tree.url)
     names = [name for name in tree.attribute_names if _may_contain_url(name)]
@@ -226,8 +212,8 @@ def _load_more(tree: TagTree) -> NextPage | None:
         classes = " ".join(attributes.get(name) or "" for name in ("class", "id", "rel", "aria-label"))
         loads_more = bool(LOAD_MORE_CLASS.search(classes) or ON_SCROLL.search(attributes.get("hx-trigger") or ""))
         if not loads_more and tree.name(row) in ("a", "button", "div", "span") and tree.chars[row] <= MAX_LABEL_CHARS:
-            text = " ".join(tree.text(row).split())
-            loads_more = bool(text) and bool(MORE.fullmatch(text) or NEXT.fullmatch(text))
+            label = parse_label(tree.text(row))
+            loads_more = label.is_more or label.is_next_word
         if not loads_more:
             continue
         for name, value in attributes.items():

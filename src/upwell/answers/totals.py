@@ -15,7 +15,7 @@ from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from typing import Literal
 
-from upwell.answers.pager import Pager
+from upwell.answers.pager import further_link
 from upwell.lazy import late_pattern
 from upwell.lexicon.vocabulary import alternatives, word_starts
 from upwell.page.tree import TagTree
@@ -165,8 +165,7 @@ def _unlabelled_total(tree: TagTree, lines: Sequence[str], record_texts: _Record
         if outside and len(line) <= MAX_COUNT_LINE_CHARS and line not in link_texts
         if LETTER.search(line) and (match := COUNT_LINE.fullmatch(line))
     ]
-    pager = Pager(tree)
-    if not pager.next_link() and not pager.likely_link:
+    if further_link(tree) is None:
         return records if any(total == records for _, total in counts) else None
     first_record = is_outside.index(False) if False in is_outside else len(lines)
     above = [

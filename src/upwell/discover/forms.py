@@ -1,57 +1,125 @@
 """Classify the forms of a page: search forms, and others that must never be submitted.
 
-The evidence is the visible text of a form (labels, button, placeholder) and the identifiers in its markup (names, ids, action), in several
-languages. Each piece of evidence adds to or subtracts from a sum; the weights are small round numbers.
+Three fitted judgements: `search_form` decides whether a form is a search form, `form_kind` compares the other kinds (both `FORM_FEATURES`),
+`query_field` compares the text fields of a search form (`FIELD_FEATURES`). `python -m benchmarks.fit NAME` fits them. The evidence is the
+visible text of a form (labels, buttons, placeholders), the identifiers in its markup (names, ids, action), in the languages of
+`lexicon/*.toml`, and its fields.
 """
 
 import math
 import re
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from typing import cast
 from urllib.parse import unquote, urlsplit
 
+import numpy as np
+from numpy.typing import NDArray
+
+from upwell.judge.judgement import load_judgement
 from upwell.lazy import late_pattern
+from upwell.lexicon.vocabulary import alternatives
 from upwell.page import form_encoding as form_data
 from upwell.page.tree import TagTree
 from upwell.types import Field, Form, FormKind
 from upwell.urls.acting import acting_words_in_fields, acting_words_in_label, acting_words_in_text, acting_words_in_url
 
-__all__ = ["SEARCH_WORDS", "asks_for_password", "find", "may_be_sent"]
+__all__ = [
+    "FIELD_FEATURES",
+    "FORM_FEATURES",
+    "MEANINGS",
+    "SEARCH_WORDS",
+    "TEXT_TYPES",
+    "asks_for_password",
+    "field_features",
+    "find",
+    "form_features",
+    "may_be_sent",
+]
 
 TEXT_TYPES = ("text", "search", "url", "tel", "email", "number")
-
-# Words for "search" in the languages of the web, as used on buttons and in identifiers; "research" is excluded.
-SEARCH_WORDS = late_pattern(
-    r"(?<!re)search|(?:ture|ware|tore|core|quare)search|find\b|finder|query|keyword|lookup|such(?:e|en|wort|begriff)|\bsuch|finden|recherch|cherch|trouver|busca|búsqueda|"
-    r"buscador|cerca\b|cercar|ricerca|procura|pesquis|zoek|sök|søg|søk|haku\b|etsi\b|hae\b|hledat|hľada|szukaj|wyszuk|"
-    r"keres|caut|arama?\b|\bara\b|поиск|найти|искать|пошук|търс|претра|αναζ|חיפוש|بحث|جستجو|検索|검색|搜索|搜尋|检索|查询|查詢|ค้นหา|"
-    r"tìm kiếm|\bcari\b",
-    re.I,
-)
-# Names of text fields for a query.
+PASSWORD_KINDS = ("login", "registration")  # kinds of a form with a password field
+QUERY_TYPES = ("text", "search")  # of text fields whose name tells that they take a query
+CHOICE_TYPES = ("select", "checkbox", "radio")
+MEANINGS = (
+    "search", "filter", "clear_form", "log_in", "register", "recover_password", "mailing_list", "contact", "order", "period",
+)  # fmt: skip
+WORDS = {meaning: late_pattern(partial(alternatives, meaning), re.I) for meaning in MEANINGS}
+SEARCH_WORDS = WORDS["search"]
+# Names of text fields, which are English on sites of all languages: for a query, and for personal data.
 QUERY_NAMES = late_pattern(
     r"^(?:q|s|k|kw|qs|qt|qry|query|search\w*|keywords?|words?|term|terms|text|p|find|wd|w|st|ss|sq|as_q|Ntt)$", re.I
 )
-LOGIN_WORDS = late_pattern(
-    r"log.?in\b|sign.?in\b|anmeld|einlog|connexion|iniciar|acced|entrar|войти|вход|登录|登入|ログイン", re.I
-)
-REGISTER_WORDS = late_pattern(r"regist|sign.?up\b|join|create.{0,12}account|inscri|регистр|注册|登録", re.I)
-RECOVER_WORDS = late_pattern(r"forgot|recover|reset.{0,12}pass|lost.{0,12}pass|vergessen|oubli|olvid|восстанов", re.I)
-MAILING_WORDS = late_pattern(
-    r"newsletter|subscri|mailing|e-?mail.{0,12}(?:list|updates|alerts)|abonn|boletín|подпис|订阅", re.I
-)
-CONTACT_WORDS = late_pattern(
-    r"contact|message|feedback|comment|enquir|inquir|kontakt|nachricht|kommentar|сообщ|留言", re.I
-)
-ORDER_WORDS = late_pattern(
-    r"add.{0,8}(?:cart|bag|basket)|checkout|\bcart\b|\bbuy\b|quantity|\bqty\b|warenkorb|panier|carrito|корзин|购物车|donat|vote|poll",
+PERSONAL_NAMES = late_pattern(
+    r"e-?mail|user|login|phone|tel\b|(?:first|last|full|nick)_?name|fname|lname|pass|address|zip|postal|city|captcha|subject|url\b|website",
     re.I,
 )
-REGISTRATION_SCORE, LOGIN_SCORE = 0.9, 0.95  # scores of forms with a password field
+RANGE_NAMES = late_pattern(r"date|from|to$|until|min|max|year|month|day|price|range|lat|lon|radius|num|qty|count", re.I)
+SORT_NAMES = late_pattern(r"sort|order|per_?page|limit|view|display|filter|cat(?:egor)?|type", re.I)
 MIN_SEARCH_SCORE = 0.5  # score from which a form is a search form
 MAX_FORMS = 1000  # safety limit: forms of a page; a list of products may have one for each
 MIN_POST_SCORE = 0.8  # score from which a search form is submitted by POST, which may change something
 UNSURE_POST_SCORE = 0.79  # highest score of a POST form without a search word in its identifiers or button
-MAX_EXPONENT = 100.0  # safety limit: negative sum of the evidence from which the score of a form no longer changes
 MAX_FORM_TEXT_CHARS = 300  # length of a form's text up to which acting words in it count
+MAX_WORDS_CHARS = 500  # characters of a form's visible text in which words are looked for
+MAX_OWN_TEXT_CHARS = 2000  # a form with a longer text encloses the whole page
+PLACES = ("button", "identifiers", "names", "labels", "text")
+FORM_FEATURES = (
+    "constant",
+    *(f"{meaning} in {place}" for meaning in MEANINGS for place in PLACES),
+    *(f"{meaning}" for meaning in MEANINGS),  # anywhere
+    "role search",
+    "search type",  # a field of type search
+    "query name",
+    "personal name",
+    "range name",  # date, from, to, minimum …
+    "sort name",
+    "get",
+    "post",
+    "no text field",
+    "one text field",
+    "two text fields",
+    "text fields beyond three",
+    "only choices",  # selects, checkboxes or radio buttons, and no text field
+    "selects",  # logarithm of their number
+    "checkboxes",
+    "textarea",
+    "one password",
+    "two passwords",
+    "email field",
+    "only an email field",
+    "file",
+    "number field",
+    "no named text field",
+    "no field",
+    "no button",
+    "two buttons",
+    "only buttons",
+    "view state",  # ASP.NET: the form may enclose the whole page
+    "acts",
+    # conjunctions
+    "one text field and search word",
+    "one text field, get, no other word",
+    "choices and search word",
+    "choices and filter word",
+    "choices with get",
+    "ranges and choices",
+)
+FIELD_FEATURES = (
+    "query name",
+    "search in name",
+    "search in label",
+    "search type",
+    "email, telephone or number",
+    "personal name",
+    "range name",
+    "period in label",
+    "only text field",
+    "first text field",
+    "position",
+    "followed by a button",
+    "is preset",
+)
 
 
 def find(tree: TagTree) -> tuple[Form, ...]:
@@ -62,27 +130,22 @@ def find(tree: TagTree) -> tuple[Form, ...]:
 def _classify(tree: TagTree, index: int, row: int) -> Form:
     fields = form_data.read_fields(tree, row)
     method, action, enctype = form_data.form_target(tree, row, form_data.default_button(fields))
-    text_fields = [field for field in fields if field.type in TEXT_TYPES]
-    query_field = max(text_fields, key=_query_field_score, default=None)
-    attributes = [tree.attr(row, name) or "" for name in ("id", "class", "name", "role", "aria-label")]
-    target = urlsplit(action)
-    identifiers = " ".join([*attributes, unquote(target.path), target.query])  # no host: it may be research.example
-    other, acts = _kind_but_search(identifiers, tree.text(row), fields), tuple[str, ...]()
-    if "password" in [field.type for field in fields]:
-        kind, score = other, REGISTRATION_SCORE if other == "registration" else LOGIN_SCORE
-    else:
-        acts = _acting_words(tree, row, method, action, fields)
-        score = _search_score(identifiers, tree.text(row), method, fields, query_field, other, bool(acts))
-        kind = "search"
-        if score < MIN_SEARCH_SCORE or not fields:
-            kind, score = other, 1 - score
-        elif method == "POST" and not SEARCH_WORDS.search(f"{identifiers} {_button_words(fields)}"):
-            score = min(score, UNSURE_POST_SCORE)
+    has_password = any(field.type == "password" for field in fields)
+    acts = () if has_password else _acting_words(tree, row, method, action, fields)
+    features = form_features(tree, row, method, action, fields, bool(acts))
+    kind: FormKind = "search"
+    score = float(load_judgement("search_form").probability(features)[0])
+    if has_password:  # never a search form, whatever else it has
+        kind, score = _other_kind(features, PASSWORD_KINDS)
+    elif score < MIN_SEARCH_SCORE or not fields:
+        kind, score = _other_kind(features)[0], 1 - score
+    elif method == "POST" and not _names_search(tree, row, action, fields):
+        score = min(score, UNSURE_POST_SCORE)
     return Form(
         index=index,
         kind=kind,
         score=round(score, 3),
-        query_field=query_field.name or None if query_field is not None and kind == "search" else None,
+        query_field=_query_field(fields) if kind == "search" else None,
         method=method,
         action=action,
         fields=fields,
@@ -90,6 +153,38 @@ def _classify(tree: TagTree, index: int, row: int) -> Form:
         enctype=enctype,
         acts=acts,
     )
+
+
+def _other_kind(features: NDArray[np.float64], among: Sequence[str] = ()) -> tuple[FormKind, float]:
+    """Return the kind of a form that is not a search form, and its probability among these kinds (none given: among all)."""
+    judgement = load_judgement("form_kind")
+    probability = dict(zip(judgement.outputs, judgement.probability(features)[0].tolist(), strict=True))
+    possible = {kind: probability[kind] for kind in among or judgement.outputs}
+    kind = max(possible, key=possible.__getitem__)
+    return cast(FormKind, kind), possible[kind] / sum(possible.values())
+
+
+def _identifiers(tree: TagTree, row: int, action: str) -> str:
+    """Return id, class, name, role, label and target of a form; without the host, which may be research.example."""
+    target = urlsplit(action)
+    attributes = [tree.attr(row, name) or "" for name in ("id", "class", "name", "role", "aria-label")]
+    return " ".join([*attributes, unquote(target.path), target.query])
+
+
+def _names_search(tree: TagTree, row: int, action: str, fields: tuple[Field, ...]) -> bool:
+    """Return True if the identifiers or a button of a form have a word for "search"."""
+    return bool(SEARCH_WORDS.search(f"{_identifiers(tree, row, action)} {_button_words(fields)}"))
+
+
+def _query_field(fields: tuple[Field, ...]) -> str | None:
+    """Return the name of the text field that takes the query; None if there is none, or all take something else."""
+    names = [field.name for field in fields if field.type in TEXT_TYPES and field.name]
+    if not names:
+        return None
+    judgement = load_judgement("query_field")
+    evidence = judgement.evidence(field_features(fields))
+    best = int(evidence.argmax())
+    return names[best] if evidence[best] >= judgement.threshold else None
 
 
 def asks_for_password(tree: TagTree) -> bool:
@@ -127,76 +222,107 @@ def _acting_words(tree: TagTree, row: int, method: str, action: str, fields: tup
     return tuple(dict.fromkeys(evidence))
 
 
-def _kind_but_search(identifiers: str, text: str, fields: tuple[Field, ...]) -> FormKind:
-    """Return the kind of a form that is not a search form; the first matching rule decides.
-
-    `identifiers` are the form's id, class, action and the like, `text` is its visible text.
-    """
-    types = [field.type for field in fields]
-    names = " ".join(field.name for field in fields)
-    words = " ".join(field.words for field in fields)
-    everything = f"{identifiers} {names} {words} {text[:500]}"
-    text_fields = [field for field in fields if field.type in TEXT_TYPES]
-    if "password" in types:
-        asks_more = REGISTER_WORDS.search(everything) and len(text_fields) > 2
-        return "registration" if types.count("password") > 1 or asks_more else "login"
-    if "textarea" in types or CONTACT_WORDS.search(f"{identifiers} {names}"):
-        return "contact"
-    if RECOVER_WORDS.search(everything):
-        return "password recovery"
-    if MAILING_WORDS.search(everything):
-        return "mailing list"
-    if ORDER_WORDS.search(f"{identifiers} {names} {words}"):
-        return "order"
-    if REGISTER_WORDS.search(f"{identifiers} {words}"):
-        return "registration"
-    return "login" if LOGIN_WORDS.search(f"{identifiers} {words}") else "other"
-
-
-def _search_score(
-    identifiers: str,
-    text: str,
-    method: str,
-    fields: tuple[Field, ...],
-    query_field: Field | None,
-    other: FormKind,
-    acts: bool,
-) -> float:
-    """Return the probability that a form is a search form: the logistic function of the sum of the evidence."""
+def form_features(
+    tree: TagTree, row: int, method: str, action: str, fields: tuple[Field, ...], acts: bool
+) -> NDArray[np.float64]:
+    """Return the features of a form as one row; columns as `FORM_FEATURES`."""
     types = [field.type for field in fields]
     text_fields = [field for field in fields if field.type in TEXT_TYPES]
-    button_words = _button_words(fields)
-    evidence = (
-        2.0 * bool(SEARCH_WORDS.search(identifiers))
-        + 1.5 * bool(SEARCH_WORDS.search(button_words))
-        + 1.0 * bool(SEARCH_WORDS.search(text[:300]))
-        + (max(_query_field_score(query_field), -1.0) if query_field else -1.5)
-        + 0.5 * (method == "GET")
-        - 0.5 * (method == "POST")
-        - 2.0 * (other != "other")
-        - 2.0 * ("textarea" in types)
-        - 1.5 * acts
-        - 1.5 * any(field.type == "email" or re.search("e-?mail", field.name, re.I) for field in fields)
-        - 1.0 * (not fields)
-        - 0.3 * max(0, len(text_fields) - 3)
-        + (0.5 if "select" in types and not text_fields else 0.0)
-        - 1.5
+    visible = [field for field in fields if field.type != "hidden"]
+    buttons = [field for field in fields if field.type in form_data.BUTTON_TYPES]
+    text = tree.text(row)
+    texts = {
+        "button": _button_words(fields),
+        "identifiers": _identifiers(tree, row, action),
+        "names": " ".join(field.name for field in visible),
+        "labels": " ".join(field.words for field in visible if field.type not in form_data.BUTTON_TYPES),
+        "text": text[:MAX_WORDS_CHARS] if len(text) <= MAX_OWN_TEXT_CHARS else "",
+    }
+    found = {meaning: {place: _has_word(meaning, text) for place, text in texts.items()} for meaning in MEANINGS}
+    anywhere = {meaning: any(places.values()) for meaning, places in found.items()}
+    choices = sum(kind in CHOICE_TYPES for kind in types)
+    emails = sum(field.type == "email" or bool(re.search("e-?mail", field.name, re.I)) for field in text_fields)
+    ranges = sum(bool(RANGE_NAMES.search(field.name)) for field in visible)
+    passwords, is_get = types.count("password"), method == "GET"
+    has_search = any(found["search"][place] for place in ("button", "identifiers", "names", "labels"))
+    other_words = any(
+        anywhere[name] for name in ("log_in", "register", "recover_password", "mailing_list", "contact", "order")
     )
-    # The sum is limited: a form with thousands of fields would overflow the function.
-    return 1 / (1 + math.exp(min(-evidence, MAX_EXPONENT)))
+    only_choices = choices > 0 and not text_fields and "textarea" not in types
+    values = [
+        1.0,
+        *(found[meaning][place] for meaning in MEANINGS for place in PLACES),
+        *(anywhere[meaning] for meaning in MEANINGS),
+        "search" in (tree.attr(row, "role") or "").lower(),
+        "search" in types,
+        any(QUERY_NAMES.match(field.name) for field in text_fields if field.type in QUERY_TYPES),
+        any(PERSONAL_NAMES.search(field.name) for field in visible),
+        ranges > 0,
+        any(SORT_NAMES.search(field.name) for field in visible if field.type in CHOICE_TYPES),
+        is_get,
+        not is_get,
+        not text_fields,
+        len(text_fields) == 1,
+        len(text_fields) == 2,
+        math.log1p(max(0, len(text_fields) - 3)),
+        only_choices,
+        math.log1p(types.count("select")),
+        math.log1p(types.count("checkbox") + types.count("radio")),
+        "textarea" in types,
+        passwords == 1,
+        passwords > 1,
+        emails > 0,
+        emails > 0 and len(text_fields) == 1,
+        "file" in types,
+        "number" in types or "range" in types or "date" in types,
+        bool(text_fields) and not any(field.name for field in text_fields),
+        not visible,
+        not buttons,
+        len(buttons) > 1,
+        bool(visible) and len(buttons) == len(visible),
+        any(field.name == "__VIEWSTATE" for field in fields),
+        acts,
+        len(text_fields) == 1 and has_search,
+        len(text_fields) == 1 and is_get and not other_words and not emails,
+        only_choices and has_search,
+        only_choices and found["filter"]["button"],
+        only_choices and is_get,
+        ranges > 0 and choices > 0,
+    ]
+    return np.array([values], np.float64)
+
+
+def field_features(fields: tuple[Field, ...]) -> NDArray[np.float64]:
+    """Return the features of the text fields of a form that have a name, one row each; columns as `FIELD_FEATURES`."""
+    at = [position for position, field in enumerate(fields) if field.type in TEXT_TYPES and field.name]
+    rows = []
+    for number, position in enumerate(at):
+        field = fields[position]
+        following = fields[position + 1].type if position + 1 < len(fields) else ""
+        rows.append(
+            [
+                field.type in QUERY_TYPES and bool(QUERY_NAMES.match(field.name)),
+                _has_word("search", field.name),
+                _has_word("search", field.words),
+                field.type == "search",
+                field.type in ("email", "tel", "number"),
+                bool(PERSONAL_NAMES.search(field.name)),
+                bool(RANGE_NAMES.search(field.name)),
+                _has_word("period", field.words),
+                len(at) == 1,
+                number == 0,
+                math.log1p(number),
+                following in form_data.BUTTON_TYPES,
+                any(field.preset),
+            ]
+        )
+    return np.array(rows, np.float64).reshape(len(rows), len(FIELD_FEATURES))
+
+
+@lru_cache(maxsize=5000)
+def _has_word(meaning: str, text: str) -> bool:
+    return bool(text) and WORDS[meaning].search(text) is not None
 
 
 def _button_words(fields: tuple[Field, ...]) -> str:
     return " ".join(field.words for field in fields if field.type in ("submit", "button", "image"))
-
-
-def _query_field_score(field: Field) -> float:
-    """Score how much a text field looks like the query field; the first of equals wins."""
-    return (
-        2.0 * bool(QUERY_NAMES.match(field.name))
-        + 2.0 * bool(SEARCH_WORDS.search(field.name))
-        + 2.0 * (field.type == "search")
-        + 1.0 * bool(SEARCH_WORDS.search(field.words))
-        - 3.0 * (field.type in ("email", "tel", "number"))
-        - 4.0 * (not field.name)
-    )

@@ -19,6 +19,8 @@ __all__ = [
     "MORE_RESULTS",
     "NEWER",
     "NEXT",
+    "NEXT_ITEM",
+    "NEXT_START",
     "NOTHING_FOUND",
     "OLDER",
     "PAGE_MISSING",
@@ -48,6 +50,9 @@ def _next_words() -> str:
 
 # Labels of pagers.
 NEXT = late_pattern(lambda: _label(_next_words()), re.I)
+# "Next" followed by other words: "Next article", "次の記事".
+NEXT_START = late_pattern(lambda: rf"[\W_\d]*(?:{whole_words('next')}|\bnext\b)", re.I)
+NEXT_ITEM = late_pattern(lambda: whole_words("next_item"), re.I)
 PREVIOUS = late_pattern(lambda: _label(alternatives("previous")), re.I)
 MORE_RESULTS = late_pattern(lambda: _label(alternatives("more_results")), re.I)
 MORE = late_pattern(lambda: _label(alternatives("more")), re.I)
