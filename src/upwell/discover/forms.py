@@ -9,6 +9,7 @@ import re
 from urllib.parse import unquote, urlsplit
 
 from upwell.lazy import late_pattern
+from upwell.lexicon.phrases import SEARCH_WORDS
 from upwell.page import form_encoding as form_data
 from upwell.page.tree import TagTree
 from upwell.types import Field, Form, FormKind
@@ -18,14 +19,6 @@ __all__ = ["SEARCH_WORDS", "asks_for_password", "find", "may_be_sent"]
 
 TEXT_TYPES = ("text", "search", "url", "tel", "email", "number")
 
-# Words for "search" in the languages of the web, as used on buttons and in identifiers; "research" is excluded.
-SEARCH_WORDS = late_pattern(
-    r"(?<!re)search|(?:ture|ware|tore|core|quare)search|find\b|finder|query|keyword|lookup|such(?:e|en|wort|begriff)|\bsuch|finden|recherch|cherch|trouver|busca|búsqueda|"
-    r"buscador|cerca\b|cercar|ricerca|procura|pesquis|zoek|sök|søg|søk|haku\b|etsi\b|hae\b|hledat|hľada|szukaj|wyszuk|"
-    r"keres|caut|arama?\b|\bara\b|поиск|найти|искать|пошук|търс|претра|αναζ|חיפוש|بحث|جستجو|検索|검색|搜索|搜尋|检索|查询|查詢|ค้นหา|"
-    r"tìm kiếm|\bcari\b",
-    re.I,
-)
 # Names of text fields for a query.
 QUERY_NAMES = late_pattern(
     r"^(?:q|s|k|kw|qs|qt|qry|query|search\w*|keywords?|words?|term|terms|text|p|find|wd|w|st|ss|sq|as_q|Ntt)$", re.I

@@ -25,6 +25,7 @@ __all__ = [
     "PREVIOUS",
     "QUERY_REJECTED",
     "ROBOT_CHECK",
+    "SEARCH_WORDS",
     "TOO_MANY_REQUESTS",
 ]
 
@@ -67,5 +68,14 @@ BLOCKED = late_pattern(
     lambda: "|".join(
         alternatives(meaning) for meaning in ("robot_check", "too_many_requests", "access_denied", "please_log_in")
     ),
+    re.I,
+)
+
+# Words for "search" in the languages of the web, as used on buttons and in identifiers; "research" is excluded.
+SEARCH_WORDS = late_pattern(
+    r"(?<!re)search|(?:ture|ware|tore|core|quare)search|find\b|finder|query|keyword|lookup|such(?:e|en|wort|begriff)|\bsuch|finden|recherch|cherch|trouver|busca|búsqueda|"
+    r"buscador|cerca\b|cercar|ricerca|procura|pesquis|zoek|sök|søg|søk|haku\b|etsi\b|hae\b|hledat|hľada|szukaj|wyszuk|"
+    r"keres|caut|arama?\b|\bara\b|поиск|найти|искать|пошук|търс|претра|αναζ|חיפוש|بحث|جستجو|検索|검색|搜索|搜尋|检索|查询|查詢|ค้นหา|"
+    r"tìm kiếm|\bcari\b",
     re.I,
 )
