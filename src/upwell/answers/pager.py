@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Literal
 from urllib.parse import urldefrag, urlsplit
@@ -21,9 +21,10 @@ import numpy as np
 
 from upwell.lexicon.argument_names import PAGE, undecorated
 from upwell.lexicon.phrases import ARROW, LAST, MORE, MORE_RESULTS, NEWER, NEXT, OLDER, PREVIOUS
-from upwell.page.links import acts
+from upwell.page.links import acts, acts_at, link_request
 from upwell.page.path_signatures import SignatureSet
 from upwell.page.tree import Ints, TagTree
+from upwell.types import LinkContext
 from upwell.urls.arguments import numbers_in_url, parse_arguments, split_url
 from upwell.urls.hosts import leaves_site, site_host
 
@@ -321,6 +322,7 @@ class NextPage:
     button: str = ""  # name of the button that is pressed
     charset: str = "utf-8"  # charset of the fields
     enctype: str = ""  # as Form.enctype
+    context: LinkContext | None = field(default=None, compare=False)  # as Request.context
 
 
 _ShortLink = tuple[int, str, _LinkLabel]  # row, href, label
@@ -345,7 +347,12 @@ class _Link:
         url = self.target
         if not url or url == self.page_url or leaves_site(url, self._pager.host):
             return ""
-        return "" if acts(url, self.text) else url
+        return "" if acts_at(self.tree, self.row, url) else url
+
+    @property
+    def next_page(self) -> "NextPage":
+        """The request that follows the link, with what the page says about it."""
+        return NextPage(url=self.url, context=link_request(self.tree, self.row, self.url).context)
 
     @property
     def has_next_class(self) -> bool:
@@ -418,7 +425,7 @@ class Pager:
             number_url = None
         # an arrow that leads further than the next number leads to the last page or skips several
         if link is not None and score >= MIN_SCORE and (number_url is None or _increase(number_url, link.url) <= 0):
-            return NextPage(url=link.url)
+            return link.next_page
         if number_url is not None:
             return NextPage(url=number_url, via="numbers")
         if self.declared_url is not None and _repeats_search(self.tree, self.declared_url, query):
@@ -435,7 +442,7 @@ class Pager:
         """Likely link to the next page: older entries, the next number, or rel=next in the head."""
         for link in self._links:
             if link.label.is_older and link.url and _increase(self.page_url, link.url) > 0:
-                return NextPage(url=link.url, via="older")
+                return replace(link.next_page, via="older")
         if self.next_number_url is not None:
             return NextPage(url=self.next_number_url, via="numbers")
         return NextPage(url=self.declared_url, via="declared") if self.declared_url else None

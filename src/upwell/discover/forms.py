@@ -6,6 +6,7 @@ languages. Each piece of evidence adds to or subtracts from a sum; the weights a
 
 import math
 import re
+from dataclasses import replace
 from urllib.parse import unquote, urlsplit
 
 from upwell.lazy import late_pattern
@@ -13,7 +14,7 @@ from upwell.lexicon.phrases import SEARCH_WORDS
 from upwell.page import form_encoding as form_data
 from upwell.page.tree import TagTree
 from upwell.types import Field, Form, FormKind
-from upwell.urls.acting import acting_words_in_fields, acting_words_in_label, acting_words_in_text, acting_words_in_url
+from upwell.urls.acting import acting_evidence
 
 __all__ = ["SEARCH_WORDS", "asks_for_password", "find", "may_be_sent"]
 
@@ -41,8 +42,7 @@ ORDER_WORDS = late_pattern(
 REGISTRATION_SCORE, LOGIN_SCORE = 0.9, 0.95  # scores of forms with a password field
 MIN_SEARCH_SCORE = 0.5  # score from which a form is a search form
 MIN_POST_SCORE = 0.8  # score from which a search form is submitted by POST, which may change something
-UNSURE_POST_SCORE = 0.79  # highest score of a POST form without a search word in its identifiers or button
-MAX_FORM_TEXT_CHARS = 300  # length of a form's text up to which acting words in it count
+UNSURE_POST_SCORE = 0.79  # highest score of a POST form without a search word in its address or button
 
 
 def find(tree: TagTree) -> tuple[Form, ...]:
@@ -67,7 +67,9 @@ def _classify(tree: TagTree, index: int, row: int) -> Form:
         kind = "search"
         if score < MIN_SEARCH_SCORE or not fields:
             kind, score = other, 1 - score
-        elif method == "POST" and not SEARCH_WORDS.search(f"{identifiers} {_button_words(fields)}"):
+        elif method == "POST" and not SEARCH_WORDS.search(
+            f"{unquote(target.path)} {target.query} {_button_words(fields)}"
+        ):
             score = min(score, UNSURE_POST_SCORE)
     return Form(
         index=index,
@@ -98,21 +100,14 @@ def _acting_words(tree: TagTree, row: int, method: str, action: str, fields: tup
     button = form_data.default_button(fields)
     own_action = form_data.form_target(tree, row, None)[1]
     is_own_page = method == "GET" and urlsplit(action).path == urlsplit(tree.url).path  # it was fetched before
-    evidence = acting_words_in_url("" if is_own_page else action)
-    evidence += acting_words_in_fields(form_data.entry_list(fields, button, "utf-8"))
-    evidence += acting_words_in_text(
-        " ".join(tree.attr(row, name) or "" for name in ("id", "class", "name", "aria-label"))
-    )
-    if button is not None:
-        evidence += acting_words_in_label(form_data.button_label(tree, button.row)) + acting_words_in_fields(
-            [(button.name, "")]
-        )
+    entries = form_data.entry_list(fields, button, "utf-8")
+    names = [(button.name, "")] if button is not None else []
+    request = form_data.form_request("POST", "" if is_own_page else action, [*entries, *names])
+    context = form_data.form_context(tree, row, button.row if button is not None else None, action)
+    evidence = list(acting_evidence(replace(request, method="GET", context=context)))
     for field in fields:
         if field.type == "select" and not set(field.preset) <= set(field.choices):
             evidence.append(f"{field.name} is preset to a value that acts")
-    text = form_data.text_around_controls(tree, row)
-    if len(text) <= MAX_FORM_TEXT_CHARS:  # in a longer text the form encloses the whole page
-        evidence += acting_words_in_text(text)
     if method == "POST" and urlsplit(action).path != urlsplit(own_action).path:
         evidence.append("its button posts to another address")
     return tuple(dict.fromkeys(evidence))

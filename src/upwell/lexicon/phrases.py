@@ -11,6 +11,7 @@ from upwell.lexicon.vocabulary import alternatives, whole_words
 __all__ = [
     "ACCESS_DENIED",
     "ARROW",
+    "ASKS_FOR_MORE",
     "BLOCKED",
     "ERROR",
     "LAST",
@@ -79,3 +80,6 @@ SEARCH_WORDS = late_pattern(
     r"tìm kiếm|\bcari\b",
     re.I,
 )
+
+# Words of a consent page that ask for more than agreement, in texts folded by `fold_accents`.
+ASKS_FOR_MORE = late_pattern(lambda: f"{whole_words('consent_vetoes')}|[$€£¥₽₹₩₺₴₪]")

@@ -6,6 +6,7 @@ the request is sent.
 
 import re
 from collections import Counter
+from collections.abc import Callable, Set
 from dataclasses import replace
 from urllib.parse import urldefrag, urlsplit
 
@@ -13,15 +14,36 @@ from upwell.page.tree import TagTree
 from upwell.types import LinkContext, Request
 from upwell.urls.acting import acting_evidence, acting_hits
 
-__all__ = ["acts", "acts_at", "is_page", "link_context", "link_request", "without_fragment"]
+__all__ = ["acting_urls", "acts", "acts_at", "is_page", "link_context", "link_request", "without_fragment"]
 
 MAX_TEXT_CHARS = 200  # characters of a link text that are examined
 MAX_INNER_ROWS = 12  # elements inside a link whose alternative texts and icons are read
 MAX_BARE_LABEL_CHARS = 15  # label up to which the text before the link is read: "To unsubscribe, click here"
 MAX_BEFORE_CHARS = 80  # length of that text
 HINTS = ("title", "aria-label", "data-title", "data-original-title", "data-tooltip", "data-label", "data-content")
-MARKS = ("class", "id", "name", "onclick", "onmousedown", "data-method", "data-action", "data-confirm", "data-turbo-method", "data-op", "data-event", "data-url", "ping")
-INNER = {"img": ("alt", "title"), "svg": ("aria-label", "title", "class"), "use": ("href", "xlink:href"), "i": ("class", "title", "aria-label"), "span": ("class", "title", "aria-label"), "input": ("alt", "value", "title")}
+MARKS = (
+    "class",
+    "id",
+    "name",
+    "onclick",
+    "onmousedown",
+    "data-method",
+    "data-action",
+    "data-confirm",
+    "data-turbo-method",
+    "data-op",
+    "data-event",
+    "data-url",
+    "ping",
+)
+INNER = {
+    "img": ("alt", "title"),
+    "svg": ("aria-label", "title", "class"),
+    "use": ("href", "xlink:href"),
+    "i": ("class", "title", "aria-label"),
+    "span": ("class", "title", "aria-label"),
+    "input": ("alt", "value", "title"),
+}
 DIGITS = re.compile(r"\d+")
 FILE_SUFFIX = re.compile(
     r"\.(?:csv|tsv|jsonl?|xml|rss|rdf|atom|ics|bib|ris|nt|ttl|txt|pdf|docx?|xlsx?|pptx?|epub|zip|gz|tgz|tar|exe|deb|whl|"
@@ -54,6 +76,11 @@ def acts_at(tree: TagTree, row: int, url: str, query: str = "") -> bool:
     """Return True if following the link at a row of a page may act."""
     request = link_request(tree, row, url, query)
     return request.context is not None and bool(acting_evidence(request))
+
+
+def acting_urls(tree: TagTree, urls: Set[str], key: Callable[[str], str] = without_fragment) -> frozenset[str]:
+    """Return those of `urls` that a link of the page with an acting label leads to; `key` turns the target of a link into such a URL."""
+    return frozenset(own for row, url in tree.links() if (own := key(url)) in urls and acts_at(tree, row, url))
 
 
 def link_request(tree: TagTree, row: int, url: str, query: str = "") -> Request:
@@ -111,15 +138,17 @@ def _siblings(tree: TagTree, row: int) -> tuple[int, int]:
     known: Counter[tuple[int, str]] | None = tree.__dict__.get("_link_labels")
     if known is None:
         known = tree.__dict__["_link_labels"] = Counter(
-            key
-            for link, _ in tree.links()
-            for key in ((tree.signature_of[link], _shape_of_label(tree, link)), (tree.signature_of[link], ""))
+            key for link, _ in tree.links() for key in _sibling_keys(tree, link)
         )
-    return known[tree.signature_of[row], ""], known[tree.signature_of[row], _shape_of_label(tree, row)]
+    alike, same_label, same_start = (known[key] for key in _sibling_keys(tree, row))
+    return alike, max(same_label, same_start if same_start > alike / 2 else 0)
 
 
-def _shape_of_label(tree: TagTree, row: int) -> str:
-    return "=" + DIGITS.sub("0", " ".join(tree.text(row)[:MAX_TEXT_CHARS].split()))
+def _sibling_keys(tree: TagTree, row: int) -> tuple[tuple[int, str], tuple[int, str], tuple[int, str]]:
+    """Return the keys by which links are counted: place in the template, with the label without digits, and with its first word."""
+    signature = tree.signature_of[row]
+    label = DIGITS.sub("0", " ".join(tree.text(row)[:MAX_TEXT_CHARS].split()))
+    return (signature, ""), (signature, f"={label}"), (signature, f"^{label.partition(' ')[0]}")
 
 
 def is_page(url: str) -> bool:

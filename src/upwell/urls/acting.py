@@ -16,7 +16,7 @@ title       path segment or label of many words: it names a thing ("how-to-delet
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes, urlsplit
@@ -28,25 +28,42 @@ from upwell.lexicon.phrases import SEARCH_WORDS
 from upwell.lexicon.vocabulary import alternatives, fold_accents, words
 from upwell.types import LinkContext, Request
 
-__all__ = ["FEATURES", "Hit", "acting_evidence", "acting_hits", "feature_values", "names_of_query", "posts_without_search"]
+__all__ = [
+    "FEATURES",
+    "Hit",
+    "acting_evidence",
+    "acting_hits",
+    "feature_values",
+    "names_of_query",
+    "posts_without_search",
+]
 
 CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-INVISIBLE = re.compile("[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]")
+INVISIBLE = re.compile(
+    "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
+)
 WORD = re.compile(r"[^\W\d_]+")
 # Sequence of letters and digits that is an identifier ("f3add9", "dQw4w9WgXcQ") and not words with a number ("post143", "2fa").
 IDENTIFIER = re.compile(r"(?=[^\W_]*\d)(?=[^\W_]*[^\W\d_])(?![^\W\d_]+\d{1,9}(?![^\W_]))[^\W_]{6,}")
 HEXADECIMAL = re.compile(r"\b[0-9a-f]{16,}\b", re.I)
 # Cyrillic and Greek letters that look like Latin ones; folded in words that mix the scripts.
 LOOKALIKES = str.maketrans("авеёіјкмнорсттухѕԁһԛԝγαβεηικμνορτυχω", "abeeijkmhopcttyxsdhqwyabenikuvoptuxw")
-CURSORS = frozenset(("next", "cursor", "after", "start", "offset", "skip"))  # their value may be the first record of a page
+CURSORS = frozenset(
+    ("next", "cursor", "after", "start", "offset", "skip")
+)  # their value may be the first record of a page
 OPERATION = re.compile(
     r"_?(?:action|act|do|doing|cmd|command|op|operation|oper|task|todo|method|_method|http_?method|mode|event|func|function|fn|func_name|call|intent|"
     r"verb|step|perform|what|aktion|accion|acao|azione|actie|submit\w*|btn\w*|button\w*|commit|go|methodname|operationname|soapaction|rpc|proc|"
     r"x-http-method|x-http-method-override|x-method-override|module|route|option|section|p|page|r|a|m|c|pg|tab|view|screen|path|url|run|execute|job|transition|workflow|trigger|process|eventtarget|formaction)",
     re.I,
 )
-WEAK_OPERATION = re.compile(r"(?:module|route|option|section|p|page|r|a|m|c|pg|tab|view|screen|path|url|mode|what|go|step|event|process)", re.I)
-TOKEN = re.compile(r"(?:csrf\w*|xsrf\w*|_?token|authenticity_token|nonce|_wpnonce|sesskey|form_?key|formhash|authkey|hash|sid_token|crumb|sectoken)", re.I)
+WEAK_OPERATION = re.compile(
+    r"(?:module|route|option|section|p|page|r|a|m|c|pg|tab|view|screen|path|url|mode|what|go|step|event|process)", re.I
+)
+TOKEN = re.compile(
+    r"(?:csrf\w*|xsrf\w*|_?token|authenticity_token|nonce|_wpnonce|sesskey|form_?key|formhash|authkey|hash|sid_token|crumb|sectoken)",
+    re.I,
+)
 STATIC_FILE = re.compile(r"\.(?:js|mjs|css)$", re.I)
 STATIC_FOLDERS = frozenset((
     "js", "javascript", "javascripts", "script", "scripts", "static", "assets", "asset", "dist", "build", "lib", "libs", "vendor", "modules",
@@ -54,6 +71,7 @@ STATIC_FOLDERS = frozenset((
 ))  # fmt: skip
 MAX_WORDS = 4  # words of a path segment or value that may name an operation; more are a title
 MAX_LABEL_WORDS = 8  # words of the label of a button or link; more are a title
+MAX_COMMAND_WORDS = 3  # words of a label that begins or ends with a verb: "send message", not "send in the clowns"
 MAX_UNSPACED_CHARS = 14  # characters of such a label in a language without spaces
 MAX_LABEL_CHARS = 300  # characters of a label that are read
 MAX_AROUND_CHARS = 600  # characters of the text around a link that are read
@@ -83,6 +101,11 @@ SMALL_WORDS = frozenset((
     "the", "a", "an", "this", "that", "it", "to", "from", "my", "your", "our", "me", "now", "here", "all", "and", "of", "for", "in", "on", "with", "i", "we", "you", "via",
     "der", "die", "das", "den", "dem", "diese", "diesen", "dieses", "mein", "meine", "le", "la", "les", "l", "un", "une", "ce", "cette", "mon", "ma", "el", "los", "las", "una", "este", "esta", "mi", "il", "lo", "gli", "questo", "o", "os", "as", "um", "uma", "meu", "de", "het", "een", "dit", "deze", "mijn", "se", "sa", "sie", "et", "ol", "yap", "ver",
 ))  # fmt: skip
+# Words that make a label a command instead of a title: "delete this item", "buy now".
+COMMAND_WORDS = frozenset((
+    "this", "now", "my", "your", "item", "items", "cart", "basket", "bag", "account", "me", "here", "order", "comment", "post", "message", "all", "selected",
+    "jetzt", "diesen", "dieses", "diese", "ce", "cette", "cet", "este", "esta", "questo", "questa", "ahora", "maintenant", "ora", "agora", "nu", "teraz", "simdi", "bu",
+))  # fmt: skip
 NUMBERED = re.compile(r"\w[-_.]?\d+$")  # segment that names a page by a noun and a number: post-143
 MUTATION = re.compile(r"^\s*(?:#[^\n]*\s*)*mutation\b", re.I)
 GRAPHQL_READ = re.compile(r"^\s*(?:#[^\n]*\s*)*(?:query\b|\{)", re.I)
@@ -96,7 +119,7 @@ SIGNS = late_pattern(lambda: f"[{''.join(words('acting_symbols'))}]")
 Class = str  # "strong", "verb", "noun", "sign"
 CLASSES = ("strong", "verb", "noun")
 PATH_PLACES = ("alone", "lead", "end", "inner", "title", "numbered", "no object")
-LABEL_PLACES = ("alone", "lead", "end", "inner", "title", "no object")
+LABEL_PLACES = ("command", "alone", "lead", "end", "inner", "title", "no object")
 FEATURES: tuple[str, ...] = (
     "constant",
     *(f"path {position} {place} {kind}" for position in ("last", "before id", "early") for place in PATH_PLACES for kind in CLASSES),
@@ -181,7 +204,7 @@ def _is_acting(features: frozenset[tuple[str, float]]) -> bool:
 def acting_hits(request: Request) -> list[Hit]:
     """Return all acting words of a request with their classes and places; most requests have none."""
     context = request.context
-    fields = request.query and names_of_query(request) or ()
+    fields = (request.query and names_of_query(request)) or ()
     hits = list(_url_hits(request.url, fields, context.charset if context else "", bool(context and context.is_script)))
     if request.body:
         for name, value in _body_fields(request):
@@ -194,7 +217,7 @@ def acting_hits(request: Request) -> list[Hit]:
     return hits
 
 
-def feature_values(request: Request, hits: Iterable[Hit]) -> dict[str, float]:
+def feature_values(request: Request, hits: Collection[Hit]) -> dict[str, float]:
     """Return the features of a request with these hits; absent ones are 0."""
     values = {"constant": 1.0}
     places = set()
@@ -217,7 +240,7 @@ def feature_values(request: Request, hits: Iterable[Hit]) -> dict[str, float]:
                 values["button label"] = 1.0
         if context.same_label > 1:
             values["repeated label"] = 1.0
-        elif context.alike > MIN_ALIKE:
+        elif context.alike > MIN_ALIKE and not any(hit.feature.startswith("label command") for hit in hits):
             values["record title"] = 1.0
         if context.is_search or SEARCH_WORDS.search(context.label):
             values["search"] = 1.0
@@ -390,6 +413,7 @@ _cached_field_hits = lru_cache(MAX_CACHED)(_find_field_hits)  # many URLs of a s
 
 def _bare(name: str) -> str:
     """Return the name of an argument without brackets and prefixes of frameworks: `ctl00$btnDelete`, `data[action]`."""
+    name = re.sub(r"[._][xy]$", "", name)  # coordinates of an image button
     return re.split(r"[$:.\[]", name.strip("[]$:."))[-1].rstrip("]") or name
 
 
@@ -397,7 +421,11 @@ def _bare(name: str) -> str:
 
 
 def _context_hits(context: LinkContext) -> list[Hit]:
-    hits = [Hit(word, f"label {place} {kind}") for word, kind, place in _label_hits(context.label)] if context.label else []
+    hits = (
+        [Hit(word, f"label {place} {kind}") for word, kind, place in _label_hits(context.label)]
+        if context.label
+        else []
+    )
     if context.label and (sign := _lone_sign(context.label)):
         hits.append(Hit(sign, "label sign"))
     for hint in context.hints:
@@ -436,7 +464,9 @@ _cached_label_hits = lru_cache(MAX_CACHED)(_find_label_hits)
 def _mark_hits(mark: str) -> tuple[Hit, ...]:
     """Return the hits of a class, id, icon or click handler; the names of a class attribute are judged one by one."""
     if "(" in mark:  # a click handler
-        return tuple(Hit(word, "handler") for word, kind, _ in _placed(_split(mark)[:40], "", 99) if kind == "strong")[:1]
+        return tuple(Hit(word, "handler") for word, kind, _ in _placed(_split(mark)[:40], "", 99) if kind == "strong")[
+            :1
+        ]
     hits = []
     for name in mark.split()[:20]:
         for word, kind, place in _placed(_split(name)):
@@ -475,13 +505,19 @@ def _placed(own: list[str], text: str = "", most: int = MAX_WORDS) -> tuple[tupl
     count = len(own)
     classes = [_class_of(word) for word in own]
     phrase = _phrase_in(own) if count > 1 else PHRASES.fullmatch(own[0]) if count else None
+    is_label = most == MAX_LABEL_WORDS
     covered = 0
     if phrase is not None:
         before = len(phrase.string[: phrase.start()].split())
         covered = len(phrase[0].split())
         place = "title" if count > most else "alone" if covered >= count - 2 else "lead" if not before else "inner"
+        if place == "alone" and is_label and before == 0 and covered > 1:
+            place = "command"
         found.append((phrase[0], "strong", place))
-    rest = sum(kind is None and word not in known.objects and word not in SMALL_WORDS for word, kind in zip(own, classes, strict=True))
+    rest = sum(
+        kind is None and word not in known.objects and word not in SMALL_WORDS
+        for word, kind in zip(own, classes, strict=True)
+    )
     for i, (word, kind) in enumerate(zip(own, classes, strict=True)):
         if kind is None:
             continue
@@ -490,7 +526,9 @@ def _placed(own: list[str], text: str = "", most: int = MAX_WORDS) -> tuple[tupl
         elif kind != "strong" and i + 1 < count and own[i + 1] in NO_OBJECTS:
             place = "no object"
         elif rest == 0 and (count == 1 or kind != "noun" or i == 0):
-            place = "alone"
+            place = "command" if is_label and count > 1 and not COMMAND_WORDS.isdisjoint(own) else "alone"
+        elif count > MAX_COMMAND_WORDS - (not is_label and kind != "strong"):
+            place = "inner"
         elif i == 0:
             place = "lead"
         elif i == count - 1:
@@ -504,12 +542,11 @@ def _placed(own: list[str], text: str = "", most: int = MAX_WORDS) -> tuple[tupl
 @lru_cache(MAX_CACHED)
 def _class_of(word: str) -> Class | None:
     known = _vocabulary()
-    bare = word.removeprefix("ال") if len(word) > 4 else word  # the Arabic article
-    if word in known.strong or bare in known.strong:
+    if word in known.strong:
         return "strong"
-    if word in known.verbs or bare in known.verbs:
+    if word in known.verbs:
         return "verb"
-    if word in known.nouns or bare in known.nouns:
+    if word in known.nouns:
         return "noun"
     return "strong" if _has_acting_part(word) else None
 
@@ -531,7 +568,7 @@ def _words_of_phrases() -> frozenset[str]:
 
 def _phrase_in(own: list[str]) -> re.Match[str] | None:
     known = _words_of_phrases().intersection(own)
-    if len(own) > 1 and (len(known) < 2 or known <= SMALL_WORDS):
+    if len(own) > 1 and ((len(known) < 2 and len(own) > 3) or known <= SMALL_WORDS):
         return None
     return PHRASES.search(" ".join(own))
 
@@ -572,6 +609,8 @@ def _letters(text: str) -> list[str]:
 @lru_cache(MAX_CACHED)
 def _folded(word: str) -> str:
     folded = fold_accents(word)
+    if folded.startswith("ال") and folded not in _vocabulary().any:  # the Arabic article
+        return folded[2:] if len(folded) > 4 else folded
     if folded.isascii() or not re.search("[a-z]", folded):
         return folded
     return folded.translate(LOOKALIKES)
@@ -665,4 +704,3 @@ def _json_fields(value: object) -> Iterator[tuple[str, str]]:
             waiting += [(name, part) for part in inner]
         else:
             yield name, "" if inner is None else str(inner)
-
