@@ -79,7 +79,10 @@ def written_examples() -> Iterator[Example]:
         )
         request = Request(url=HOST + address, method="POST" if method == "POST" else "GET", context=context, **fields)
         # an application's addresses are one group, labels one per language; English labels by first letter, other evidence by line
-        own = f"{group}-{label[:1].lower()}" if group == "labels" else f"{group}-{number % FOLDS}" if other else group
+        is_mixed = bool(other) or group in ("redirects", "options")
+        own = (
+            f"{group}-{label[:1].lower()}" if group == "labels" else f"{group}-{number % FOLDS}" if is_mixed else group
+        )
         yield Example(request, acts == "1", own, language)
 
 
@@ -218,10 +221,6 @@ def fit() -> FittedJudgement:
         mask = np.array([other == kind for other, _ in corpus])
         card[f"{kind}_links"], card[f"{kind}_lost"] = int(mask.sum()), int(lost[mask].sum())
     card["harmless_lost"] = round(float(lost.mean()), 5)
-    for other in np.quantile(evidence[~is_written], (0.97, 0.98, 0.985, 0.99, 0.9925, 0.995, 0.998, 0.999)):
-        now = evidence > other
-        print(f"threshold {other:.2f}: recall {now[acts].mean():.4f}, written harmless lost {now[~acts & is_written].mean():.4f}, "
-              f"corpora lost {now[~is_written].mean():.4f}")  # fmt: skip
     _print_errors(examples, said, is_written)
     weights = data.weights(np.ones(len(own), bool))
     return FittedJudgement(

@@ -105,9 +105,11 @@ def _acting_words(tree: TagTree, row: int, method: str, action: str, fields: tup
     request = form_data.form_request("POST", "" if is_own_page else action, [*entries, *names])
     context = form_data.form_context(tree, row, button.row if button is not None else None, action)
     evidence = list(acting_evidence(replace(request, method="GET", context=context)))
-    for field in fields:
-        if field.type == "select" and not set(field.preset) <= set(field.choices):
-            evidence.append(f"{field.name} is preset to a value that acts")
+    evidence += [
+        f"{field.name} is preset to a value that acts"
+        for field in fields
+        if field.type == "select" and not set(field.preset) <= set(field.choices)
+    ]
     if method == "POST" and urlsplit(action).path != urlsplit(own_action).path:
         evidence.append("its button posts to another address")
     return tuple(dict.fromkeys(evidence))

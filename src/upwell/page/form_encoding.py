@@ -206,7 +206,7 @@ def _options(tree: TagTree, select: int) -> tuple[tuple[str, ...], tuple[str, ..
             value = tree.attr(row, "value")
             label = " ".join(tree.text(int(row)).split())
             values.append(value if value is not None else label)
-            if acting_evidence(Request(url="", context=LinkContext(label=label, is_button=True))):
+            if acting_evidence(Request(url="", context=LinkContext(label=label))):
                 acting.add(values[-1])
             if tree.attr(row, "selected") is not None:
                 selected.append(values[-1])

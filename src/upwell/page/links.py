@@ -22,20 +22,10 @@ MAX_BARE_LABEL_CHARS = 15  # label up to which the text before the link is read:
 MAX_BEFORE_CHARS = 80  # length of that text
 HINTS = ("title", "aria-label", "data-title", "data-original-title", "data-tooltip", "data-label", "data-content")
 MARKS = (
-    "class",
-    "id",
-    "name",
-    "onclick",
-    "onmousedown",
-    "data-method",
-    "data-action",
-    "data-confirm",
-    "data-turbo-method",
-    "data-op",
-    "data-event",
-    "data-url",
-    "ping",
-)
+    "class", "id", "name", "onclick", "onmousedown", "data-method", "data-action", "data-confirm", "data-turbo-method", "data-op",
+    "data-event", "data-url", "ping",
+)  # fmt: skip
+# Attributes of elements inside a link that say what it does: pictures and icons.
 INNER = {
     "img": ("alt", "title"),
     "svg": ("aria-label", "title", "class"),
@@ -98,7 +88,7 @@ def link_context(tree: TagTree, row: int) -> LinkContext:
     label = " ".join(tree.text(row)[:MAX_TEXT_CHARS].split())
     hints = [value for name in HINTS if (value := own.get(name))]
     marks = [value for name in MARKS if (value := own.get(name))]
-    alternatives = []
+    alternatives: list[str] = []
     for inner in range(row + 1, min(int(tree.end[row]), row + 1 + MAX_INNER_ROWS)):
         if (names := INNER.get(tree.name(inner))) is None:
             continue

@@ -83,28 +83,36 @@ MAX_CACHED = 8192  # cached URLs, paths, fields and labels
 MAX_CACHED_CHARS = 200  # longer fields and labels are not cached
 # Charsets of percent-encoded bytes that are not UTF-8, tried besides that of the page.
 LEGACY_CHARSETS = (
-    "cp1252", "cp1251", "koi8-r", "cp1250", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "gb18030", "big5", "shift_jis", "euc-jp", "euc-kr", "cp874", "cp866",
+    "cp1252", "cp1251", "koi8-r", "cp1250", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "gb18030", "big5", "shift_jis", "euc-jp",
+    "euc-kr", "cp874", "cp866",
 )  # fmt: skip
 UNICODE_ESCAPE = re.compile(r"%u([0-9a-f]{4})", re.I)
 # Words before the verb that add nothing: `doDelete`, `btn-delete`, "please confirm", "click to buy".
 VERB_PREFIXES = frozenset((
     "do", "btn", "button", "submit", "action", "cmd", "go", "fa", "fas", "far", "icon", "ico", "glyphicon", "bi", "mdi", "ion", "ti", "la",
-    "js", "link", "please", "click", "to", "now", "jetzt", "on", "ajax", "api", "just", "quick", "quickly", "a", "bulk", "mass", "multi", "admin", "user", "my", "the", "hier", "bitte", "handle", "process", "perform", "exec", "try",
+    "js", "link", "please", "click", "to", "now", "jetzt", "on", "ajax", "api", "just", "quick", "quickly", "a", "bulk", "mass", "multi",
+    "admin", "user", "my", "the", "hier", "bitte", "handle", "process", "perform", "exec", "try",
 ))  # fmt: skip
 # Words after which the word before is not a verb: "order by", "post type", "update results".
 NO_OBJECTS = frozenset((
     "by", "per", "asc", "desc", "dir", "direction", "type", "types", "field", "number", "no", "id", "ids", "date", "nr", "results", "in", "of",
-    "search", "filter", "filters", "view", "office", "language", "name", "status", "count", "title", "format", "size", "column", "per", "and", "or", "history", "log",
+    "search", "filter", "filters", "view", "office", "language", "name", "status", "count", "title", "format", "size", "column", "per",
+    "and", "or", "history", "log",
     "slug", "author", "tag", "category", "parent", "time", "price", "page", "pages", "week", "book",
 ))  # fmt: skip
 SMALL_WORDS = frozenset((
-    "the", "a", "an", "this", "that", "it", "to", "from", "my", "your", "our", "me", "now", "here", "all", "and", "of", "for", "in", "on", "with", "i", "we", "you", "via",
-    "der", "die", "das", "den", "dem", "diese", "diesen", "dieses", "mein", "meine", "le", "la", "les", "l", "un", "une", "ce", "cette", "mon", "ma", "el", "los", "las", "una", "este", "esta", "mi", "il", "lo", "gli", "questo", "o", "os", "as", "um", "uma", "meu", "de", "het", "een", "dit", "deze", "mijn", "se", "sa", "sie", "et", "ol", "yap", "ver",
+    "the", "a", "an", "this", "that", "it", "to", "from", "my", "your", "our", "me", "now", "here", "all", "and", "of", "for", "in", "on",
+    "with", "i", "we", "you", "via",
+    "der", "die", "das", "den", "dem", "diese", "diesen", "dieses", "mein", "meine", "le", "la", "les", "l", "un", "une", "ce", "cette",
+    "mon", "ma", "el", "los", "las", "una", "este", "esta", "mi", "il", "lo", "gli", "questo", "o", "os", "as", "um", "uma", "meu", "de",
+    "het", "een", "dit", "deze", "mijn", "se", "sa", "sie", "et", "ol", "yap", "ver",
 ))  # fmt: skip
 # Words that make a label a command instead of a title: "delete this item", "buy now".
 COMMAND_WORDS = frozenset((
-    "this", "now", "my", "your", "item", "items", "cart", "basket", "bag", "account", "me", "here", "order", "comment", "post", "message", "all", "selected",
-    "jetzt", "diesen", "dieses", "diese", "ce", "cette", "cet", "este", "esta", "questo", "questa", "ahora", "maintenant", "ora", "agora", "nu", "teraz", "simdi", "bu",
+    "this", "now", "my", "your", "item", "items", "cart", "basket", "bag", "account", "me", "here", "order", "comment", "post", "message",
+    "all", "selected",
+    "jetzt", "diesen", "dieses", "diese", "ce", "cette", "cet", "este", "esta", "questo", "questa", "ahora", "maintenant", "ora", "agora",
+    "nu", "teraz", "simdi", "bu",
 ))  # fmt: skip
 NUMBERED = re.compile(r"\w[-_.]?\d+$")  # segment that names a page by a noun and a number: post-143
 MUTATION = re.compile(r"^\s*(?:#[^\n]*\s*)*mutation\b", re.I)
@@ -493,10 +501,7 @@ def _placed(own: list[str], text: str = "", most: int = MAX_WORDS) -> tuple[tupl
     `text` is the unfolded text if it is not ASCII, to be searched for words of languages without spaces.
     """
     known = _vocabulary()
-    if not text and all(map(str.isascii, own)):
-        unspaced = []
-    else:
-        unspaced = _unspaced_hits(text or "".join(own))
+    unspaced = [] if not text and all(map(str.isascii, own)) else _unspaced_hits(text or "".join(own))
     if known.any.isdisjoint(own) and not unspaced and not _may_have_parts(own):
         return ()
     while len(own) > 1 and own[0] in VERB_PREFIXES and not (len(own) == 2 and own[0] == "to"):
