@@ -323,7 +323,7 @@ def test_consent_box_that_says_more_than_agreement_is_not_ticked(box: str, tmp_p
         given.append(True)
         return Answer(status=303, headers={"Location": "/"})
 
-    pages = {path: page for path in ("/", "/no-such-page-of-this-site", "/sitemap.xml")}
+    pages = dict.fromkeys(("/", "/no-such-page-of-this-site", "/sitemap.xml"), page)
     with hostile({**pages, "/enter": enter}) as site:
         if BOXES[box]:
             assert harvest(site, tmp_path, budget=40).summary["records"] > 0
@@ -376,7 +376,7 @@ def test_record_titles_with_acting_words_are_opened(tmp_path: Path) -> None:
     with hostile(record=record) as site:
         result = harvest(site, tmp_path, budget=300, details="last")
     assert result.summary["records"] == 60
-    assert len({target for target in site.acted("get /item/")}) >= 50
+    assert len(set(site.acted("get /item/"))) >= 50
 
 
 # Links of a page without a search; each leads to a page that must not be requested.
