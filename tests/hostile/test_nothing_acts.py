@@ -381,25 +381,48 @@ def test_record_titles_with_acting_words_are_opened(tmp_path: Path) -> None:
 
 # Links of a page without a search; each leads to a page that must not be requested.
 ACTING_LINKS = (
-    "<a href='/logout/x.html'>Search</a>", "<a href='/l%F6schen'>Search</a>", "<a href='/send-invoice'>Search</a>", "<a href='/%F3%E4%E0%EB%E8%F2%FC'>List</a>",
-    "<a href='/%C9%BE%B3%FD'>List</a>", "<a href='/d%2565lete/4'>List</a>", "<a href='/items/4;delete'>List</a>", "<a href='/x1?_method=DELETE'>List</a>",
-    "<a href='/x2' title='Delete'>List</a>", "<a href='/x3'><img alt='Log out' src=a.png></a>", "<a href='/x4' aria-label='Buy now'>→</a>", "<a href='/x5'>🗑</a>",
-    "<a href='/x6' class='btn-delete'></a>", "<a href='/x7' data-method=delete>List</a>", "<a href='/x8' onclick='return confirm(\"Delete?\")'>List</a>",
-    "<p>To unsubscribe, click <a href='/x9'>here</a></p>", "<map><area href='/x10' alt='Delete'></map>", "<a href='/x11'>Sign this petition</a>",
-    "<a href='/x12'>Kijelentkezés</a>", "<a href='/x13'>ออกจากระบบ</a>", "<a href='/x14'>Odhlásit se</a>", "<a href='/x15'>Đăng xuất</a>", "<a href='/x16'>लॉग आउट</a>",
-    "<a href='/x17'>გამოსვლა</a>", "<a href='/x18'>Αποσύνδεση</a>", "<a href='/x19'>Atsijungti</a>", "<a href='/x20'>Wyloguj się</a>", "<a href='/x21'>Kirjaudu ulos</a>",
-    "<a href='/wiki?action=rollback&amp;token=1'>Browse list</a>", "<a href='/dеlete/7'>Browse list</a>", "<a href='/go?url=/account/logout'>Browse list</a>",
+    "<a href='/logout/x.html'>Search</a>",
+    "<a href='/l%F6schen'>Search</a>",
+    "<a href='/send-invoice'>Search</a>",
+    "<a href='/%F3%E4%E0%EB%E8%F2%FC'>List</a>",
+    "<a href='/%C9%BE%B3%FD'>List</a>",
+    "<a href='/d%2565lete/4'>List</a>",
+    "<a href='/items/4;delete'>List</a>",
+    "<a href='/x1?_method=DELETE'>List</a>",
+    "<a href='/x2' title='Delete'>List</a>",
+    "<a href='/x3'><img alt='Log out' src=a.png></a>",
+    "<a href='/x4' aria-label='Buy now'>→</a>",
+    "<a href='/x5'>🗑</a>",
+    "<a href='/x6' class='btn-delete'></a>",
+    "<a href='/x7' data-method=delete>List</a>",
+    "<a href='/x8' onclick='return confirm(\"Delete?\")'>List</a>",
+    "<p>To unsubscribe, click <a href='/x9'>here</a></p>",
+    "<map><area href='/x10' alt='Delete'></map>",
+    "<a href='/x11'>Sign this petition</a>",
+    "<a href='/x12'>Kijelentkezés</a>",
+    "<a href='/x13'>ออกจากระบบ</a>",
+    "<a href='/x14'>Odhlásit se</a>",
+    "<a href='/x15'>Đăng xuất</a>",
+    "<a href='/x16'>लॉग आउट</a>",
+    "<a href='/x17'>გამოსვლა</a>",
+    "<a href='/x18'>Αποσύνδεση</a>",
+    "<a href='/x19'>Atsijungti</a>",
+    "<a href='/x20'>Wyloguj się</a>",
+    "<a href='/x21'>Kirjaudu ulos</a>",
+    "<a href='/wiki?action=rollback&amp;token=1'>Browse list</a>",
+    "<a href='/dеlete/7'>Browse list</a>",
+    "<a href='/go?url=/account/logout'>Browse list</a>",
     "<form action=/x22><input type=hidden name=a value=1><button formaction=/x23/delete>Search</button></form>",
     "<form action=/x24><input name=q type=search><input type=image alt='Delete' src=a.png></form>",
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("link", ACTING_LINKS)
 def test_links_that_act_are_not_opened_to_find_a_search(link: str, tmp_path: Path) -> None:
     """Evidence in the address, in any charset, or in label, title, alternative text, class, handler or text before the link suffices."""
-    with hostile(form="", around_home=f"<p>{link}</p><p><a href='/about'>Browse the catalogue</a></p>") as site:
-        with pytest.raises(UpwellError):
-            harvest(site, tmp_path, budget=30)
+    around = f"<p>{link}</p><p><a href='/about'>Browse the catalogue</a></p>"
+    with hostile(form="", around_home=around) as site, pytest.raises(UpwellError):
+        harvest(site, tmp_path, budget=30)
     assert site.acted("get /about")
     assert [
         t for t in site.targets if t.split()[1] not in ("/", "/about", "/sitemap.xml", "/no-such-page-of-this-site")

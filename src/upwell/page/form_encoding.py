@@ -19,7 +19,7 @@ from upwell.lexicon.phrases import SEARCH_WORDS
 from upwell.page.charset import is_unicode
 from upwell.page.tree import TagTree
 from upwell.types import Field, LinkContext, Request
-from upwell.urls.acting import acting_evidence
+from upwell.urls.acting import acting_evidence, acting_hits
 
 __all__ = [
     "BUTTON_TYPES",
@@ -206,7 +206,7 @@ def _options(tree: TagTree, select: int) -> tuple[tuple[str, ...], tuple[str, ..
             value = tree.attr(row, "value")
             label = " ".join(tree.text(int(row)).split())
             values.append(value if value is not None else label)
-            if acting_evidence(Request(url="", context=LinkContext(label=label))):
+            if _option_acts(label):
                 acting.add(values[-1])
             if tree.attr(row, "selected") is not None:
                 selected.append(values[-1])
@@ -215,6 +215,12 @@ def _options(tree: TagTree, select: int) -> tuple[tuple[str, ...], tuple[str, ..
             selected = values[:1]
         selected = selected[-1:]
     return tuple(selected), tuple(value for value in values if value not in acting)
+
+
+def _option_acts(label: str) -> bool:
+    """Return True if an option acts ("Delete all"); a noun alone ("book", "report") is a value."""
+    request = Request(url="", context=LinkContext(label=label))
+    return bool(acting_evidence(request)) and not all(hit.feature.endswith("noun") for hit in acting_hits(request))
 
 
 def choose_required(tree: TagTree, fields: Sequence[Field]) -> list[Field]:

@@ -58,7 +58,7 @@ OPERATION = re.compile(
     re.I,
 )
 WEAK_OPERATION = re.compile(
-    r"(?:module|route|option|section|p|page|r|a|m|c|pg|tab|view|screen|path|url|mode|what|go|step|event|process)", re.I
+    r"(?:module|route|option|section|p|page|r|a|m|c|pg|tab|view|screen|path|url|what|go|step|event|process)", re.I
 )
 TOKEN = re.compile(
     r"(?:csrf\w*|xsrf\w*|_?token|authenticity_token|nonce|_wpnonce|sesskey|form_?key|formhash|authkey|hash|sid_token|crumb|sectoken)",
