@@ -12,19 +12,22 @@ from urllib.parse import urldefrag, urlsplit
 
 from upwell.page.tree import TagTree
 from upwell.types import LinkContext, Request
-from upwell.urls.acting import acting_evidence, acting_hits
+from upwell.urls.acting import acting_evidence, acting_hits, may_act
 
 __all__ = ["acting_urls", "acts", "acts_at", "is_page", "link_context", "link_request", "without_fragment"]
 
 MAX_TEXT_CHARS = 200  # characters of a link text that are examined
+MIN_TITLE_CHARS = 4  # shorter labels of records may be signs
 MAX_INNER_ROWS = 12  # elements inside a link whose alternative texts and icons are read
 MAX_BARE_LABEL_CHARS = 15  # label up to which the text before the link is read: "To unsubscribe, click here"
 MAX_BEFORE_CHARS = 80  # length of that text
-HINTS = ("title", "aria-label", "data-title", "data-original-title", "data-tooltip", "data-label", "data-content")
-MARKS = (
+HINTS = frozenset(
+    ("title", "aria-label", "data-title", "data-original-title", "data-tooltip", "data-label", "data-content")
+)
+MARKS = frozenset((
     "class", "id", "name", "onclick", "onmousedown", "data-method", "data-action", "data-confirm", "data-turbo-method", "data-op",
     "data-event", "data-url", "ping",
-)  # fmt: skip
+))  # fmt: skip
 # Attributes of elements inside a link that say what it does: pictures and icons.
 INNER = {
     "img": ("alt", "title"),
@@ -70,14 +73,33 @@ def acts_at(tree: TagTree, row: int, url: str, query: str = "") -> bool:
 
 def acting_urls(tree: TagTree, urls: Set[str], key: Callable[[str], str] = without_fragment) -> frozenset[str]:
     """Return those of `urls` that a link of the page with an acting label leads to; `key` turns the target of a link into such a URL."""
-    return frozenset(own for row, url in tree.links() if (own := key(url)) in urls and acts_at(tree, row, url))
+    acting: set[str] = set()
+    known: set[int] = (
+        set()
+    )  # path signatures of links that were judged; another link there is judged if its own texts may act
+    for row, url in tree.links():
+        if (own := key(url)) not in urls:
+            continue
+        signature = tree.signature_of[row]
+        if (signature not in known or _may_act(tree, row)) and acts_at(tree, row, url):
+            acting.add(own)
+        known.add(signature)
+    return frozenset(acting)
+
+
+def _may_act(tree: TagTree, row: int) -> bool:
+    attributes = tree.attributes.get(row, {})
+    text = tree.text(row)
+    if len(text) < MIN_TITLE_CHARS or "onclick" in attributes:
+        return True
+    return may_act(text) or any(may_act(value) for name in ("title", "aria-label") if (value := attributes.get(name)))
 
 
 def link_request(tree: TagTree, row: int, url: str, query: str = "") -> Request:
     """Return the request of a link; it has a context only if the link has an acting word anywhere, which most links have not."""
     request = Request(url=url, query=query, context=link_context(tree, row))
     if not acting_hits(request):
-        return replace(request, context=None)
+        return Request(url=url, query=query)
     alike, same_label = _siblings(tree, row)
     return replace(request, context=replace(request.context or LinkContext(), alike=alike, same_label=same_label))
 
@@ -86,8 +108,8 @@ def link_context(tree: TagTree, row: int) -> LinkContext:
     """Return what a page says about a link or button: label, title, alternative texts, classes, click handler, the text before it."""
     own = tree.attributes.get(row, {})
     label = " ".join(tree.text(row)[:MAX_TEXT_CHARS].split())
-    hints = [value for name in HINTS if (value := own.get(name))]
-    marks = [value for name in MARKS if (value := own.get(name))]
+    hints = [value for name, value in own.items() if name in HINTS and value]
+    marks = [value for name, value in own.items() if name in MARKS and value]
     alternatives: list[str] = []
     for inner in range(row + 1, min(int(tree.end[row]), row + 1 + MAX_INNER_ROWS)):
         if (names := INNER.get(tree.name(inner))) is None:

@@ -34,6 +34,7 @@ __all__ = [
     "acting_evidence",
     "acting_hits",
     "feature_values",
+    "may_act",
     "names_of_query",
     "posts_without_search",
 ]
@@ -201,6 +202,13 @@ def acting_evidence(request: Request, allowed: frozenset[str] = frozenset()) -> 
         return ()
     features = frozenset(feature_values(request, hits).items())
     return tuple(dict.fromkeys(hit.word for hit in hits)) if _is_acting(features) else ()
+
+
+def may_act(text: str) -> bool:
+    """Return False if a label cannot act because no word of it is acting; a quick test that ignores nouns and parts of words."""
+    known = _vocabulary()
+    own = _split(text)
+    return not (known.strong.isdisjoint(own) and known.verbs.isdisjoint(own)) or not text.isascii()
 
 
 @lru_cache(MAX_CACHED)
