@@ -30,7 +30,7 @@ from upwell.answers import facets
 from upwell.answers import kind as answer_kind
 from upwell.answers.argument_roles import Roles
 from upwell.answers.next_page import next_page
-from upwell.answers.pager import _parse_label
+from upwell.answers.pager import parse_label
 from upwell.answers.totals import read_totals
 from upwell.content.main_content import find_blocks
 from upwell.discover import forms
@@ -56,8 +56,8 @@ from upwell.records.leaves import split_leaves
 from upwell.records.record_page import stated_texts
 from upwell.records.values import DateReader, column_type, parse_value, split_unit
 from upwell.table.schema import common_affixes, comparable_text, infer_columns, shape_rows, values_between
-from upwell.types import Request, Response
-from upwell.urls.acting import acting_words, acting_words_in_label, acting_words_in_text, acting_words_in_url
+from upwell.types import LinkContext, Request, Response
+from upwell.urls.acting import acting_evidence, may_act
 from upwell.urls.arguments import split_url
 from upwell.urls.hosts import is_same_host, site_host
 from upwell.urls.patterns import learn_url_patterns
@@ -600,10 +600,12 @@ READERS: dict[str, Callable[[str], object]] = {
     "many attributes": lambda text: limit_attributes(text.encode()),
     "OpenSearch": lambda text: opensearch_interfaces(text.encode(), URL),
     "words": tokens,
-    "acting URL": lambda text: acting_words_in_url(text[:8000]),
-    "acting label": acting_words_in_label,
-    "acting text": acting_words_in_text,
-    "acting body": lambda text: acting_words(
+    "acting URL": lambda text: acting_evidence(Request(url=f"http://x/{text[:8000]}")),
+    "acting label": lambda text: acting_evidence(
+        Request(url="http://x/", context=LinkContext(label=text, hints=(text,), marks=(text,), around=text))
+    ),
+    "acting text": may_act,
+    "acting body": lambda text: acting_evidence(
         Request(url=URL, method="POST", body=text.encode(), content_type="multipart/form-data; boundary=a")
     ),
     "URL": lambda text: (split_url(text, "red"), site_host(text), is_same_host(text, URL), is_page(text[:8000])),
@@ -620,7 +622,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "phrases": lambda text: values_between(text, ["a", "b"]),
     "comparable text": comparable_text,
     "table": _columns_of,
-    "link label": _parse_label,
+    "link label": parse_label,
     "shape of values": lambda text: column_type([text] * 5),
 }
 

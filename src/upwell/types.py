@@ -1,6 +1,7 @@
 """Values that packages exchange: frozen, picklable, without parser or driver objects.
 
 Request → Response             an HTTP request and its response
+LinkContext                    what the page says about the link or button behind a request
 Decision                       why a request is sent: the candidate chosen and those compared with it
 ArchivedBody                   location of a response body in the archive
 Outcome                        how a request ended, and its cost
@@ -32,6 +33,7 @@ __all__ = [
     "IndexInterface",
     "JsonInterface",
     "Kind",
+    "LinkContext",
     "ListInterface",
     "Outcome",
     "Record",
@@ -85,6 +87,24 @@ class Decision(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LinkContext:
+    """What a page says about a link, button or form: the evidence, besides the request itself, for what following it does."""
+
+    label: str = ""  # visible text of the link or button, and the alternative text of its images
+    hints: tuple[str, ...] = ()  # title, aria-label and similar texts
+    marks: tuple[str, ...] = ()  # class, id, name, data-method, icons and click handler
+    around: str = ""  # text before the link; visible text of the form of a button
+    is_button: bool = False
+    alike: int = 0  # links of the page at the same place of its template
+    same_label: int = 0  # those of them that have the same label
+    charset: str = ""  # of the page
+    # names of the arguments that hold the query; None: the arguments with its value
+    query_fields: tuple[str, ...] | None = None
+    is_search: bool = False  # address or button of the form say that it searches
+    is_script: bool = False  # a script that a page loads; its file name says nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """One HTTP request."""
 
@@ -98,6 +118,7 @@ class Request:
     reuses: bool = field(default=False, compare=False)  # a response to the same request earlier in this run may be used
     is_consent: bool = field(default=False, compare=False)  # it clicks the button of a consent page
     decision: Decision | None = field(default=None, compare=False, repr=False)  # why it is sent
+    context: LinkContext | None = field(default=None, compare=False, repr=False)  # what the page says about the link
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -208,3 +208,18 @@ def test_a_harvest_in_the_browser_keeps_its_budget(tmp_path: Path) -> None:
     with hostile({"/": page(script, "<input type=search name=q>")}) as site, pytest.raises(UpwellError):
         api.harvest(site.url, out=tmp_path, plan=Plan(budget=15, browser="always"), manners=Manners(rate=0, retries=0))
     assert len(site.received) <= 15
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<form action=/wall method=post class=search><input type=search name=text placeholder=Search><button>Go</button></form>",
+        "<input type=search name=q placeholder=Search onkeyup=\"fetch('/wall', {method: 'POST', body: 'text=' + this.value, "
+        "headers: {'Content-Type': 'application/x-www-form-urlencoded'}})\">",
+    ],
+)
+def test_box_that_posts_to_a_wall_is_not_used(markup: str) -> None:
+    """Neither Enter nor a script may post what is typed to an address that does not search."""
+    with hostile({"/app": page("0", markup)}) as site:
+        show_all(BrowserVisit(url=f"{site.url}app", trial_queries=("amber",)))
+    assert site.acted("/wall") == []

@@ -278,3 +278,194 @@ def test_record_pages_obey_all_rules(tmp_path: Path) -> None:
     assert result.summary["records"] == 60
     assert site.acted("delete", "/private/") == []
     assert site.acted("/item/8", "/item/11")
+
+
+def test_robots_txt_is_not_followed_to_an_address_that_acts(tmp_path: Path) -> None:
+    """A redirect of robots.txt to an address that acts is not followed; a redirect to another file is."""
+    with hostile({"/robots.txt": Answer(status=302, headers={"Location": "/account/delete"})}) as site:
+        result = harvest(site, tmp_path, budget=40)
+    assert result.summary["records"] > 0
+    assert site.acted("/account") == []
+    pages = {
+        "/robots.txt": Answer(status=302, headers={"Location": "/files/robots.txt"}),
+        "/files/robots.txt": Answer("", type="text/plain"),
+    }
+    with hostile(pages) as site:
+        harvest(site, tmp_path / "other", budget=30)
+    assert site.acted("/files/robots.txt")
+
+
+BOXES = {
+    "I order with obligation to pay": False,
+    "Ich bestelle zahlungspflichtig": False,
+    "I am 18 and subscribe for $9 per month": False,
+    "J'accepte de payer 5 €": False,
+    "私は購入に同意します": False,
+    "I agree to the terms of use": True,
+    "I am 18 years or older": True,
+}
+
+
+@pytest.mark.parametrize("box", BOXES)
+def test_consent_box_that_says_more_than_agreement_is_not_ticked(box: str, tmp_path: Path) -> None:
+    """A consent page is clicked through only if its box says no more than "I agree"."""
+    given: list[bool] = []
+
+    def page(request: Any) -> Answer | str:
+        if given:
+            return f"<html lang=en><title>Stones</title>{site.form}<p>Amber, copper, granite.</p></html>"
+        return (
+            "<html lang=en><title>Terms</title><p>Welcome.</p><form method=post action=/enter>"
+            f"<label><input type=checkbox name=yes required> {box}</label><button>Continue</button></form></html>"
+        )
+
+    def enter(request: Any) -> Answer:
+        given.append(True)
+        return Answer(status=303, headers={"Location": "/"})
+
+    pages = dict.fromkeys(("/", "/no-such-page-of-this-site", "/sitemap.xml"), page)
+    with hostile({**pages, "/enter": enter}) as site:
+        if BOXES[box]:
+            assert harvest(site, tmp_path, budget=40).summary["records"] > 0
+        else:
+            with pytest.raises(UpwellError):
+                harvest(site, tmp_path, budget=40)
+    assert bool(site.acted("post /enter")) is BOXES[box]
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        '<a href="/item/{i}">Delete this item</a> <b>{name}</b>',
+        '<b>{name}</b> <a href="/item/{i}">Add to cart</a>',
+        '<b>{name}</b> <a href="/item/{i}">Delete {name}</a>',
+        '<b>{name}</b> <a href="/item/{i}" title="Remove"><img src=x.png></a>',
+        '<b>{name}</b> <a href="/item/{i}"><img src=x.png alt="In den Warenkorb"></a>',
+        '<b>{name}</b> <a href="/item/{i}" aria-label="Log out">➜</a>',
+        '<b>{name}</b> <a href="/item/{i}">🗑️</a>',
+        '<b>{name}</b> <a href="/item/{i}">✖</a>',
+        '<b>{name}</b> <a href="/item/{i}" class="btn btn-delete"></a>',
+        '<b>{name}</b> <a href="/item/{i}"><i class="fa fa-trash"></i></a>',
+        '<b>{name}</b> <a href="/item/{i}" onclick="return confirm(\'Really delete?\')">x</a>',
+    ],
+)
+@pytest.mark.parametrize("details", ["", "last"])
+def test_record_links_whose_label_acts_are_not_opened(link: str, details: str, tmp_path: Path) -> None:
+    """No record page is requested behind a link that says that it acts, whatever its address is, with and without --details."""
+    with hostile(record=lambda number, name: link.format(i=number, name=name)) as site:
+        result = harvest(site, tmp_path, budget=120, details=details)
+    assert result.summary["records"] == 60
+    assert site.acted("/item/") == []
+
+
+def test_record_titles_with_acting_words_are_opened(tmp_path: Path) -> None:
+    """A title with an acting word among other titles does not act."""
+    titles = (
+        "Kill {n}",
+        "Vote for {n}",
+        "How to delete {n} files",
+        "Order of the {n}",
+        "{n} by post",
+        "Stone {n}",
+        "The {n} sign",
+    )
+
+    def record(number: int, name: str) -> str:
+        return f'<a href="/item/{number}">{titles[number % len(titles)].format(n=name)}</a>'
+
+    with hostile(record=record) as site:
+        result = harvest(site, tmp_path, budget=300, details="last")
+    assert result.summary["records"] == 60
+    assert len(set(site.acted("get /item/"))) >= 50
+
+
+# Links of a page without a search; each leads to a page that must not be requested.
+ACTING_LINKS = (
+    "<a href='/logout/x.html'>Search</a>",
+    "<a href='/l%F6schen'>Search</a>",
+    "<a href='/send-invoice'>Search</a>",
+    "<a href='/%F3%E4%E0%EB%E8%F2%FC'>List</a>",
+    "<a href='/%C9%BE%B3%FD'>List</a>",
+    "<a href='/d%2565lete/4'>List</a>",
+    "<a href='/items/4;delete'>List</a>",
+    "<a href='/x1?_method=DELETE'>List</a>",
+    "<a href='/x2' title='Delete'>List</a>",
+    "<a href='/x3'><img alt='Log out' src=a.png></a>",
+    "<a href='/x4' aria-label='Buy now'>→</a>",
+    "<a href='/x5'>🗑</a>",
+    "<a href='/x6' class='btn-delete'></a>",
+    "<a href='/x7' data-method=delete>List</a>",
+    "<a href='/x8' onclick='return confirm(\"Delete?\")'>List</a>",
+    "<p>To unsubscribe, click <a href='/x9'>here</a></p>",
+    "<map><area href='/x10' alt='Delete'></map>",
+    "<a href='/x11'>Sign this petition</a>",
+    "<a href='/x12'>Kijelentkezés</a>",
+    "<a href='/x13'>ออกจากระบบ</a>",
+    "<a href='/x14'>Odhlásit se</a>",
+    "<a href='/x15'>Đăng xuất</a>",
+    "<a href='/x16'>लॉग आउट</a>",
+    "<a href='/x17'>გამოსვლა</a>",
+    "<a href='/x18'>Αποσύνδεση</a>",
+    "<a href='/x19'>Atsijungti</a>",
+    "<a href='/x20'>Wyloguj się</a>",
+    "<a href='/x21'>Kirjaudu ulos</a>",
+    "<a href='/wiki?action=rollback&amp;token=1'>Browse list</a>",
+    "<a href='/dеlete/7'>Browse list</a>",
+    "<a href='/go?url=/account/logout'>Browse list</a>",
+    "<form action=/x22><input type=hidden name=a value=1><button formaction=/x23/delete>Search</button></form>",
+    "<form action=/x24><input name=q type=search><input type=image alt='Delete' src=a.png></form>",
+)
+
+
+@pytest.mark.parametrize("link", ACTING_LINKS)
+def test_links_that_act_are_not_opened_to_find_a_search(link: str, tmp_path: Path) -> None:
+    """Evidence in the address, in any charset, or in label, title, alternative text, class, handler or text before the link suffices."""
+    around = f"<p>{link}</p><p><a href='/about'>Browse the catalogue</a></p>"
+    with hostile(form="", around_home=around) as site, pytest.raises(UpwellError):
+        harvest(site, tmp_path, budget=30)
+    assert site.acted("get /about")
+    assert [
+        t for t in site.targets if t.split()[1] not in ("/", "/about", "/sitemap.xml", "/no-such-page-of-this-site")
+    ] == []
+
+
+def test_post_for_the_next_page_that_costs_money_is_not_sent(tmp_path: Path) -> None:
+    """A form for the next page is not sent if its text announces a charge."""
+    form = (
+        "<form method=post action=/find><p>Your card will be charged.</p><input type=hidden name=q value='{q}'>"
+        "<input type=hidden name=page value=2><button>Next</button></form>"
+    )
+    with hostile(around_answers=lambda query, page: form.replace("{q}", query)) as site:
+        site.has_pager = False
+        harvest(site, tmp_path, budget=40)
+    assert site.acted("post /") == []
+
+
+def test_only_the_field_of_the_query_may_contain_an_acting_word(tmp_path: Path) -> None:
+    """The query “delete” is sent in its field; a redirect that moves it to an operation is not followed."""
+
+    def find(request: Any) -> Answer | str:
+        query = parse_qs(urlsplit(request.target).query).get("q", [""])[0]
+        if query == "delete":
+            return Answer(status=302, headers={"Location": "/find?action=delete"})
+        return site.answer(query, 1, "/find")
+
+    with hostile({"/find": find}) as site:
+        harvest(site, tmp_path, budget=40, words=("delete", "amber"))
+    assert site.acted("q=delete")
+    assert site.acted("action=delete") == []
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "<form action=/wall method=post class=search><input type=search name=q placeholder=Search><button>Go</button></form>",
+        "<form action=/search method=post><input type=hidden name=_method value=DELETE><input type=search name=q><button>Search</button></form>",
+        "<form action=/find method=post><input type=search name=q><button>Search and buy</button></form>",
+    ],
+)
+def test_post_needs_an_address_or_button_that_searches(form: str, tmp_path: Path) -> None:
+    """A POST form is sent only if its address or button says that it searches, and nothing in it acts."""
+    with hostile(form=form) as site, pytest.raises(UpwellError):
+        harvest(site, tmp_path, budget=40)
+    assert site.acted("post /") == []

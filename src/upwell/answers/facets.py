@@ -18,7 +18,7 @@ from urllib.parse import urldefrag
 from upwell.answers.argument_roles import Roles
 from upwell.answers.pager import further_link
 from upwell.answers.totals import stated_matches
-from upwell.page.links import acts, is_page
+from upwell.page.links import acts_at, is_page
 from upwell.page.tree import TagTree
 from upwell.urls.arguments import canonical, split_url
 from upwell.urls.hosts import leaves_site, site_host
@@ -75,7 +75,7 @@ def second_level_links(tree: TagTree, roles: Roles, query: str = "") -> Iterator
     own_query = [value for name, value in here.arguments if name == roles.query] or [query]
     for row, url in links_with_query(tree, roles.query, query):
         text = " ".join(tree.text(row).split())
-        if acts(url, text, query):
+        if acts_at(tree, row, url, query):
             continue
         split = split_url(url, query)
         filters = frozenset(roles.filters(split))

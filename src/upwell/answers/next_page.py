@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from urllib.parse import urldefrag
 
@@ -9,9 +10,10 @@ from upwell.answers.pager import NextPage, Pager, next_number_row, parse_label
 from upwell.lazy import late_pattern
 from upwell.lexicon.argument_names import PAGE, is_usual_name, undecorated
 from upwell.page import form_encoding
+from upwell.page.links import acts_at, link_request
 from upwell.page.tree import TagTree
-from upwell.types import Request
-from upwell.urls.acting import acting_words, acting_words_in_fields, acting_words_in_label, acting_words_in_url
+from upwell.types import LinkContext, Request
+from upwell.urls.acting import acting_evidence
 from upwell.urls.arguments import split_url
 from upwell.urls.hosts import site_host
 
@@ -45,7 +47,7 @@ def _only_turns_page(tree: TagTree, step: NextPage, query: str = "") -> bool:
     another name may change if it is the only change: then it selects the page.
     """
     request = next_page_request(step, query)
-    if acting_words(request):
+    if acting_evidence(request):
         return False
     if not tree.url or step.method == "POST":
         return True
@@ -66,10 +68,11 @@ def next_page_request(page: NextPage, query: str = "") -> Request:
     'http://x/s?q=a+b&%3E=Next'
     """
     if page.method == "GET" and not page.fields:
-        return Request(url=page.url, query=query)
-    return form_encoding.form_request(
+        return Request(url=page.url, query=query, context=page.context)
+    request = form_encoding.form_request(
         page.method, page.url, page.fields, charset=page.charset, enctype=page.enctype, query=query
     )
+    return replace(request, context=page.context)
 
 
 # Buttons, and links whose script sends a form.
@@ -91,7 +94,7 @@ def next_button(tree: TagTree, query: str = "") -> NextPage | None:
             continue
         button = _next_page_button(tree, [row for row, kind in types.items() if kind in form_encoding.BUTTON_TYPES])
         step = _submitted(tree, form, button, {}) if button is not None else None
-        if step is not None and (acting_words_in_url(step.url, query) or acting_words_in_fields(step.fields, query)):
+        if step is not None and acting_evidence(next_page_request(step, query)):
             continue
         if step is not None and (
             not query or query.strip().lower() in " ".join([step.url, *(v for _, v in step.fields)]).lower()
@@ -116,7 +119,7 @@ def _next_page_button(tree: TagTree, buttons: list[int]) -> int | None:
     labels = {row: _label(tree, row) for row in buttons}
     parsed = [parse_label(text) for text in labels.values()]
     has_other_pages = any(label.is_back or label.starts_left or label.is_number for label in parsed)
-    enabled = [row for row in enabled if not acting_words_in_label(labels[row])]
+    enabled = [row for row in enabled if not acting_evidence(Request(url="", context=LinkContext(label=labels[row])))]
     for row in enabled:
         name_and_class = f"{tree.attr(row, 'name') or ''} {tree.attr(row, 'class') or ''}"
         # a lone arrow may be a "go" button: it needs a button back, a page number, or "next" in its name or class
@@ -149,6 +152,7 @@ def _submitted(tree: TagTree, form: int, button_row: int | None, changed: dict[s
         button=button.name if button else "",
         charset=charset,
         enctype=enctype,
+        context=form_encoding.form_context(tree, form, button_row, url),
     )
 
 
@@ -220,8 +224,8 @@ def _load_more(tree: TagTree, _query: str = "") -> NextPage | None:
             if not _may_contain_url(name):
                 continue
             url = urldefrag(tree.resolve(value) or "")[0] if value and _looks_like_url(value) else ""
-            if url and url != urldefrag(tree.url)[0] and site_host(url) in (host, "") and not acting_words_in_url(url):
-                return NextPage(url=url, via="more")
+            if url and url != urldefrag(tree.url)[0] and site_host(url) in (host, "") and not acts_at(tree, row, url):
+                return NextPage(url=url, via="more", context=link_request(tree, row, url).context)
     return None
 
 

@@ -12,7 +12,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, reduce
 from operator import or_
 from typing import Literal
@@ -25,9 +25,10 @@ from numpy.typing import NDArray
 from upwell.judge.judgement import load_judgement
 from upwell.lexicon.argument_names import PAGE, undecorated
 from upwell.lexicon.phrases import ARROW, LAST, MORE, MORE_RESULTS, NEWER, NEXT, NEXT_ITEM, NEXT_START, OLDER, PREVIOUS
-from upwell.page.links import acts
+from upwell.page.links import acts, acts_at
 from upwell.page.path_signatures import CLASSLESS, PathSignature
 from upwell.page.tree import TagTree
+from upwell.types import LinkContext
 from upwell.urls.arguments import numbers_in_url, parse_arguments, split_url
 from upwell.urls.hosts import is_valid, leaves_site, site_host
 
@@ -601,6 +602,7 @@ class NextPage:
     button: str = ""  # name of the button that is pressed
     charset: str = "utf-8"  # charset of the fields
     enctype: str = ""  # as Form.enctype
+    context: LinkContext | None = field(default=None, compare=False)  # as Request.context
 
 
 @dataclass(slots=True, kw_only=True)
@@ -789,7 +791,7 @@ class Pager:
         if declared is not None and declared not in by_url:
             by_url[declared] = []
         for url, links in by_url.items():
-            if acts(url, links[0].label.text if links else "") or len(targets) >= MAX_CANDIDATES:
+            if acts(url) or any(acts_at(tree, link.row, url) for link in links) or len(targets) >= MAX_CANDIDATES:
                 continue
             columns = [self._link_features(link) for link in links]
             best = [max(values) for values in zip(*columns, strict=True)] if columns else [0.0] * len(LINK_FEATURES)

@@ -17,16 +17,23 @@ from upwell.discover.probe_words import nonsense, trial_words
 from upwell.discover.steps import Steps, fetch, is_usable, show_page
 from upwell.discover.trial import MIN_NEW_ITEMS, Accepted, Trials, items_of_page, try_interface, without_query
 from upwell.page.tree import TagTree, read
-from upwell.types import BrowserVisit, Form, JsonInterface, RenderedPage, Request, SearchInterface, TypedInterface
-from upwell.urls.acting import acting_words_in_label
+from upwell.types import (
+    BrowserVisit,
+    Form,
+    JsonInterface,
+    LinkContext,
+    RenderedPage,
+    Request,
+    SearchInterface,
+    TypedInterface,
+)
+from upwell.urls.acting import acting_evidence, posts_without_search
 
 __all__ = ["SearchOnlyPolicy", "interface_of_request", "try_in_browser"]
 
 SCORE = 0.9  # of an interface that was found by typing
 MAX_TYPED_WORDS = 3  # words typed after the nonsense
 MAX_INDEXES = 3  # responses with many similar objects that are examined
-# Names of query fields, as a whole form field or in quotes as in JSON
-QUERY_NAME = re.compile(r'(?:^|")(?:q|s|query|term|text|keywords?)(?:$|")', re.I)
 
 
 def interface_of_request(request: Request, query: str) -> SearchInterface | None:
@@ -91,11 +98,13 @@ class SearchOnlyPolicy:
         return form < 0 or any(forms.may_be_sent(own) or _sends_nothing(own) for own in _form_at(page, url, form))
 
     def may_submit(self, page: str, url: str, form: int) -> bool:
-        """Return True if Enter may be pressed in a box: it clicks the first button of the form, which must not act."""
-        return form < 0 or any(not own.acts for own in _form_at(page, url, form))
+        """Return True if Enter may be pressed in a box: it clicks the first button of the form, which must not act or post elsewhere."""
+        return form < 0 or any(
+            not own.acts and (own.method == "GET" or forms.may_be_sent(own)) for own in _form_at(page, url, form)
+        )
 
     def may_post(self, request: Request, page: str, url: str) -> bool:
-        """Return True if a POST is a search: a search form sends it, or it contains the query and a search word in its path or a field."""
+        """Return True if a POST is a search: a search form sends it, or it contains the query and its address says that it searches."""
         path = urlsplit(request.url).path
         own = [
             form
@@ -104,15 +113,13 @@ class SearchOnlyPolicy:
         ]
         if own:
             return any(forms.may_be_sent(form) for form in own)
-        interface = interface_of_request(replace(request, query=""), request.query)
-        if interface is None:
-            return False
-        fields = interface.body if isinstance(interface, JsonInterface) else interface.query_field
-        return bool(forms.SEARCH_WORDS.search(f"{path} {fields}") or QUERY_NAME.search(fields))
+        return interface_of_request(replace(request, query=""), request.query) is not None and not posts_without_search(
+            request
+        )
 
     def may_click(self, label: str) -> bool:
         """Return True if a button that seems to open a search box may be clicked: its label does not act."""
-        return not acting_words_in_label(label, is_button=True)
+        return not acting_evidence(Request(url="", context=LinkContext(label=label, is_button=True)))
 
     def words_to_type(self, page: str, url: str) -> tuple[str, ...]:
         """Return words of the page and of its language."""

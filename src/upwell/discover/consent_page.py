@@ -12,13 +12,14 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 from upwell.discover import forms
 from upwell.discover.steps import Steps, fetch, is_usable
 from upwell.errors import Forbidden, MissingExtra, Unreachable
-from upwell.lexicon.vocabulary import words
+from upwell.lexicon.phrases import ASKS_FOR_MORE
+from upwell.lexicon.vocabulary import fold_accents
 from upwell.page import form_encoding as form_data
 from upwell.page.formats import read_page
-from upwell.page.links import acts, is_page
+from upwell.page.links import acts_at, is_page
 from upwell.page.tree import TagTree
-from upwell.types import BrowserVisit, Form, RenderedPage, Request, Response
-from upwell.urls.acting import acting_words, acting_words_in_label
+from upwell.types import BrowserVisit, Field, Form, RenderedPage, Request, Response
+from upwell.urls.acting import acting_evidence
 from upwell.urls.hosts import is_on_site, is_same_host
 
 __all__ = ["ConsentPage", "StartPage", "click_through", "consent_request", "keep_consent"]
@@ -192,13 +193,33 @@ def _clicks_in_form(form: Form, page: TagTree) -> Iterator[tuple[ConsentPage, Re
             method, action, enctype = form_data.form_target(page, row, button)
             entries = form_data.entry_list(fields, button, form.charset)
             request = form_data.form_request(method, action, entries, charset=form.charset, enctype=enctype)
-            click = replace(request, is_consent=True)
-            label = " ".join(form_data.button_label(page, button.row).split())
-            if acting_words(click) or not words("consent_answers").issuperset(acting_words_in_label(label)):
+            context = form_data.form_context(page, row, button.row, action)
+            click = replace(
+                request, is_consent=True, context=replace(context, is_search=True)
+            )  # the click needs no search words
+            label = context.label
+            if acting_evidence(click) or _asks_for_more(page, row, label, fields):
                 continue
             if is_same_host(action, page.url):
                 key = _key(form, page)
                 yield ConsentPage(url=page.url, label=label, form=key, button=number, is_ticked=is_ticked), click
+
+
+def _asks_for_more(page: TagTree, form: int, label: str, fields: Iterable[Field]) -> bool:
+    """Return True if a button, a ticked box or the text of its form says more than agreement: money, an order, a contract, a subscription."""
+    ticked = [field for field in fields if field.type == "checkbox" and field.preset]
+    texts = [label, *(f"{field.words} {_text_of_box(page, field.row)}" for field in ticked)]
+    around = form_data.text_around_controls(page, form)
+    if ticked and len(around) <= form_data.MAX_FORM_TEXT_CHARS:
+        texts.append(around)
+    return any(ASKS_FOR_MORE.search(fold_accents(text)) for text in texts)
+
+
+def _text_of_box(page: TagTree, row: int) -> str:
+    """Return the text of the label around a box, or of the element that contains it."""
+    labels = (above for above in page.ancestors(row) if page.name(above) == "label")
+    above = next(labels, int(page.parent[row]))
+    return page.text(above)[: form_data.MAX_LABEL_CHARS] if above >= 0 else ""
 
 
 def _key(form: Form, page: TagTree) -> FormKey:
@@ -212,9 +233,7 @@ def _form_keys(page: TagTree) -> set[FormKey]:
 
 def _links(page: TagTree) -> list[str]:
     """Return the other pages of the site that a page links to."""
-    urls = dict.fromkeys(
-        urldefrag(url)[0] for row, url in page.links() if is_page(url) and not acts(url, page.text(row))
-    )
+    urls = dict.fromkeys(urldefrag(url)[0] for row, url in page.links() if is_page(url) and not acts_at(page, row, url))
     return [url for url in urls if is_on_site(url, page.url) and url != urldefrag(page.url)[0]]
 
 

@@ -241,13 +241,13 @@ def _form_of(interface: SearchInterface, page_forms: tuple[Form, ...], page: Tag
 
 def _try_linked_pages(trials: Trials, opened: list[str]) -> Steps[None]:
     """Try pages a few clicks away, links about searching first; go no deeper once an interface is accepted."""
-    waiting = [(not link.is_search, 1, link.url) for link in promising_links(trials.home) if link.url not in opened]
-    known = {*opened, *(url for _, _, url in waiting)}
+    waiting = [(not link.is_search, 1, link) for link in promising_links(trials.home) if link.url not in opened]
+    known = {*opened, *(link.url for _, _, link in waiting)}
     while waiting and len(opened) < trials.limits.pages:
         waiting.sort(key=lambda link: link[:2])
-        _, clicks, url = waiting.pop(0)
-        response = yield from fetch(Request(url=url, reuses=True))
-        opened.append(url)
+        _, clicks, opening = waiting.pop(0)
+        response = yield from fetch(opening.request)
+        opened.append(opening.url)
         if response is None or response.status != 200 or "html" not in response.headers.get("Content-Type", "html"):
             continue
         page = read_page(response.body, response.url, response.headers)
@@ -256,7 +256,7 @@ def _try_linked_pages(trials: Trials, opened: list[str]) -> Steps[None]:
         if clicks < MAX_CLICKS and not trials.accepted:
             links = [link for link in promising_links(page) if link.url not in known]
             known.update(link.url for link in links)
-            waiting += [(not link.is_search, clicks + 1, link.url) for link in links[: trials.limits.pages]]
+            waiting += [(not link.is_search, clicks + 1, link) for link in links[: trials.limits.pages]]
 
 
 def _try_rendered(trials: Trials, opened: list[str]) -> Steps[None]:

@@ -9,6 +9,7 @@ visible text of a form (labels, buttons, placeholders), the identifiers in its m
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import cast
 from urllib.parse import unquote, urlsplit
@@ -18,11 +19,12 @@ from numpy.typing import NDArray
 
 from upwell.judge.judgement import load_judgement
 from upwell.lazy import late_pattern
+from upwell.lexicon.phrases import SEARCH_WORDS
 from upwell.lexicon.vocabulary import alternatives
 from upwell.page import form_encoding as form_data
 from upwell.page.tree import TagTree
 from upwell.types import Field, Form, FormKind
-from upwell.urls.acting import acting_words_in_fields, acting_words_in_label, acting_words_in_text, acting_words_in_url
+from upwell.urls.acting import acting_evidence
 
 __all__ = [
     "FIELD_FEATURES",
@@ -45,7 +47,6 @@ MEANINGS = (
     "search", "filter", "clear_form", "log_in", "register", "recover_password", "mailing_list", "contact", "order", "period",
 )  # fmt: skip
 WORDS = {meaning: late_pattern(partial(alternatives, meaning), re.I) for meaning in MEANINGS}
-SEARCH_WORDS = WORDS["search"]
 # Names of text fields, which are English on sites of all languages: for a query, and for personal data.
 QUERY_NAMES = late_pattern(
     r"^(?:q|s|k|kw|qs|qt|qry|query|search\w*|keywords?|words?|term|terms|text|p|find|wd|w|st|ss|sq|as_q|Ntt)$", re.I
@@ -60,7 +61,6 @@ MIN_SEARCH_SCORE = 0.5  # score from which a form is a search form
 MAX_FORMS = 1000  # safety limit: forms of a page; a list of products may have one for each
 MIN_POST_SCORE = 0.8  # score from which a search form is submitted by POST, which may change something
 UNSURE_POST_SCORE = 0.79  # highest score of a POST form without a search word in its identifiers or button
-MAX_FORM_TEXT_CHARS = 300  # length of a form's text up to which acting words in it count
 MAX_WORDS_CHARS = 500  # characters of a form's visible text in which words are looked for
 MAX_OWN_TEXT_CHARS = 2000  # a form with a longer text encloses the whole page
 PLACES = ("button", "identifiers", "names", "labels", "text")
@@ -139,7 +139,7 @@ def _classify(tree: TagTree, index: int, row: int) -> Form:
         kind, score = _other_kind(features, PASSWORD_KINDS)
     elif score < MIN_SEARCH_SCORE or not fields:
         kind, score = _other_kind(features)[0], 1 - score
-    elif method == "POST" and not _names_search(tree, row, action, fields):
+    elif method == "POST" and not _names_search(action, fields):
         score = min(score, UNSURE_POST_SCORE)
     return Form(
         index=index,
@@ -171,9 +171,10 @@ def _identifiers(tree: TagTree, row: int, action: str) -> str:
     return " ".join([*attributes, unquote(target.path), target.query])
 
 
-def _names_search(tree: TagTree, row: int, action: str, fields: tuple[Field, ...]) -> bool:
-    """Return True if the identifiers or a button of a form have a word for "search"."""
-    return bool(SEARCH_WORDS.search(f"{_identifiers(tree, row, action)} {_button_words(fields)}"))
+def _names_search(action: str, fields: tuple[Field, ...]) -> bool:
+    """Return True if the address or a button of a form has a word for "search"."""
+    target = urlsplit(action)
+    return bool(SEARCH_WORDS.search(f"{unquote(target.path)} {target.query} {_button_words(fields)}"))
 
 
 def _query_field(fields: tuple[Field, ...]) -> str | None:
@@ -202,21 +203,16 @@ def _acting_words(tree: TagTree, row: int, method: str, action: str, fields: tup
     button = form_data.default_button(fields)
     own_action = form_data.form_target(tree, row, None)[1]
     is_own_page = method == "GET" and urlsplit(action).path == urlsplit(tree.url).path  # it was fetched before
-    evidence = acting_words_in_url("" if is_own_page else action)
-    evidence += acting_words_in_fields(form_data.entry_list(fields, button, "utf-8"))
-    evidence += acting_words_in_text(
-        " ".join(tree.attr(row, name) or "" for name in ("id", "class", "name", "aria-label"))
-    )
-    if button is not None:
-        evidence += acting_words_in_label(form_data.button_label(tree, button.row)) + acting_words_in_fields(
-            [(button.name, "")]
-        )
-    for field in fields:
-        if field.type == "select" and not set(field.preset) <= set(field.choices):
-            evidence.append(f"{field.name} is preset to a value that acts")
-    text = form_data.text_around_controls(tree, row)
-    if len(text) <= MAX_FORM_TEXT_CHARS:  # in a longer text the form encloses the whole page
-        evidence += acting_words_in_text(text)
+    entries = form_data.entry_list(fields, button, "utf-8")
+    names = [(button.name, "")] if button is not None else []
+    request = form_data.form_request("POST", "" if is_own_page else action, [*entries, *names])
+    context = form_data.form_context(tree, row, button.row if button is not None else None, action)
+    evidence = list(acting_evidence(replace(request, method="GET", context=context)))
+    evidence += [
+        f"{field.name} is preset to a value that acts"
+        for field in fields
+        if field.type == "select" and not set(field.preset) <= set(field.choices)
+    ]
     if method == "POST" and urlsplit(action).path != urlsplit(own_action).path:
         evidence.append("its button posts to another address")
     return tuple(dict.fromkeys(evidence))

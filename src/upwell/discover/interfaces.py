@@ -16,6 +16,7 @@ from upwell.types import (
     FormInterface,
     IndexInterface,
     JsonInterface,
+    LinkContext,
     ListInterface,
     Request,
     SearchInterface,
@@ -182,9 +183,10 @@ def fill(interface: SearchInterface, query: str) -> Request:
     >>> fill(AddressInterface(url="http://x/find/{query}"), "two words").url
     'http://x/find/two%20words'
     """
-    if interface.headers:
-        return replace(_filled(interface, query), headers=interface.headers)
-    return _filled(interface, query)
+    is_search = interface.via == "form"  # its address or button said so when it was found, or the user named it
+    query_fields = (interface.query_field,) if interface.query_field else None
+    context = LinkContext(is_search=is_search, query_fields=query_fields)
+    return replace(_filled(interface, query), headers=interface.headers, context=context)
 
 
 def _filled(interface: SearchInterface, query: str) -> Request:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from urllib.parse import urldefrag, urlsplit
 
 from upwell.discover.forms import SEARCH_WORDS
-from upwell.page.links import acts, is_page
+from upwell.page.links import acts_at, is_page, link_request
 from upwell.page.tree import TagTree
-from upwell.types import Request
-from upwell.urls.acting import acting_words
+from upwell.types import LinkContext, Request
+from upwell.urls.acting import acting_evidence, posts_without_search
 from upwell.urls.hosts import is_on_site
 
 __all__ = [
@@ -39,11 +39,17 @@ class RankedLink:
     url: str
     is_search: bool  # its text or path contains a search word
     score: float
+    context: LinkContext | None = None  # what the page says about it, if that has an acting word
+
+    @property
+    def request(self) -> Request:
+        """Return the request that opens the link."""
+        return Request(url=self.url, reuses=True, context=self.context)
 
 
 def is_harmless(request: Request, home: str) -> bool:
     """Return True if a request may be sent to try an interface: it is on the site, and nothing in it acts."""
-    return is_on_site(request.url, home) and not acting_words(request)
+    return is_on_site(request.url, home) and not acting_evidence(request) and not posts_without_search(request)
 
 
 def promising_links(page: TagTree) -> tuple[RankedLink, ...]:
@@ -63,10 +69,15 @@ def ranked_links(page: TagTree) -> list[RankedLink]:
     Links with a search word come first, then sections: few arguments, a short path, outside of the footer.
     """
     best: dict[str, RankedLink] = {}
+    acting: set[str] = set()  # URLs that act by one of their links, whatever the others say
     for row, target in page.links():
         url = urldefrag(target)[0]
         text = " ".join([page.text(row), page.attr(row, "title") or "", page.attr(row, "aria-label") or ""]).strip()
-        if not is_on_site(url, page.url) or acts(url, text) or not is_page(url):
+        if not is_on_site(url, page.url) or not is_page(url):
+            continue
+        request = link_request(page, row, url)
+        if request.context is not None and acting_evidence(request):
+            acting.add(url)
             continue
         if url in (page.url, urldefrag(page.url)[0]):
             continue
@@ -81,8 +92,8 @@ def ranked_links(page: TagTree) -> list[RankedLink]:
             - 1.0 * any(page.name(above) == "footer" for above in page.ancestors(row))
         )
         if url not in best or score > best[url].score:
-            best[url] = RankedLink(url=url, is_search=is_search, score=score)
-    return sorted(best.values(), key=lambda link: -link.score)
+            best[url] = RankedLink(url=url, is_search=is_search, score=score, context=request.context)
+    return sorted((link for link in best.values() if link.url not in acting), key=lambda link: -link.score)
 
 
 def search_pages(page: TagTree) -> list[str]:
@@ -91,7 +102,7 @@ def search_pages(page: TagTree) -> list[str]:
     routes = [
         target
         for row, target in page.links()
-        if ROUTE.search(target) and is_on_site(target, page.url) and not acts(target.replace("#", ""), page.text(row))
+        if ROUTE.search(target) and is_on_site(target, page.url) and not acts_at(page, row, target.replace("#", ""))
     ]
     is_search = {route: bool(SEARCH_WORDS.search(route)) for route in dict.fromkeys(routes) if route != page.url}
     return [*search_links, *sorted(is_search, key=lambda route: not is_search[route])]

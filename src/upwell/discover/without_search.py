@@ -23,7 +23,7 @@ from upwell.discover.steps import Steps, fetch, is_usable
 from upwell.discover.trial import Trials
 from upwell.page.embedded_data import decompress
 from upwell.page.formats import read_page
-from upwell.page.links import acts, is_page, without_fragment
+from upwell.page.links import acts, acts_at, is_page, without_fragment
 from upwell.page.tree import TagTree
 from upwell.types import IndexInterface, ListInterface, Request, SearchInterface
 from upwell.urls.arguments import parse_arguments
@@ -153,7 +153,13 @@ def _links_by_place(page: TagTree, frame: frozenset[str]) -> dict[Place, Links]:
     for row, target in page.links():
         url = without_fragment(target)
         text = " ".join(page.text(row).split())
-        if url in frame or not is_on_site(url, page.url) or not is_page(url) or acts(url, text) or url == page.url:
+        if (
+            url in frame
+            or not is_on_site(url, page.url)
+            or not is_page(url)
+            or acts_at(page, row, url)
+            or url == page.url
+        ):
             continue
         parts = urlsplit(url)
         names = tuple(sorted(name for name, _ in parse_arguments(parts.query)))

@@ -33,6 +33,7 @@ from upwell.harvest.list_finder import ListFinder
 from upwell.harvest.reader import SiteContext, SourceReader, label, with_purpose
 from upwell.harvest.record_pages import RecordPageReader
 from upwell.page.formats import read_page
+from upwell.page.links import acting_urls
 from upwell.page.tree import TagTree
 from upwell.records.values import ValueType
 from upwell.source.apply import apply
@@ -56,6 +57,7 @@ from upwell.types import (
     Response,
     SearchInterface,
 )
+from upwell.urls.arguments import without_arguments
 
 __all__ = ["SafePoint", "ScriptPager", "SessionSteps", "SourceSession", "plan_of_record_pages"]
 
@@ -359,6 +361,7 @@ class SourceSession:
                 new = self.chooser.hold(late_query, earlier.records)
                 self._keep(earlier.records, new, late_query, earlier_response)
             reading = again or reading
+        reading = replace(reading, records=self._without_acting_links(reading.records, tree))
         totals = StatedTotals()
         if reading.kind != "multi" and query.pages.pages:
             self._dead_ends.add(query.request.url)
@@ -407,6 +410,15 @@ class SourceSession:
             self.missing |= {key for key in self.before.get(query.asked, ()) if key not in self.ledger.held}
             self.ended[query.asked] = not query.listing and 0 < ledger.result_cap <= query.pages.matches
         self._report(query.candidate.address or query.query, response, len(new))
+
+    def _without_acting_links(self, records: tuple[Record, ...], tree: TagTree) -> tuple[Record, ...]:
+        """Remove the URLs of records whose link acts by its label ("Delete this item"), so that no record page is requested there."""
+        volatile = self.ledger.model.volatile
+        urls = {record.url for record in records if record.url}
+        acting = acting_urls(tree, urls, lambda url: without_arguments(url, volatile) if "?" in url else url)
+        if not acting:
+            return records
+        return tuple(replace(record, url=None) if record.url in acting else record for record in records)
 
     def _may_count_on(self, records: Sequence[Record]) -> bool:
         """Return True if the following page may be requested by counting: a script sends the requests, and this page is full."""

@@ -11,6 +11,7 @@ from upwell.lexicon.vocabulary import alternatives, whole_words
 __all__ = [
     "ACCESS_DENIED",
     "ARROW",
+    "ASKS_FOR_MORE",
     "BLOCKED",
     "ERROR",
     "LAST",
@@ -27,6 +28,7 @@ __all__ = [
     "PREVIOUS",
     "QUERY_REJECTED",
     "ROBOT_CHECK",
+    "SEARCH_WORDS",
     "TOO_MANY_REQUESTS",
 ]
 
@@ -79,3 +81,9 @@ BLOCKED = late_pattern(
     ),
     re.I,
 )
+
+# Words for "search" in the languages of the web, as used on buttons and in identifiers; "research" is excluded.
+SEARCH_WORDS = late_pattern(lambda: alternatives("search"), re.I)
+
+# Words of a consent page that ask for more than agreement, in texts folded by `fold_accents`.
+ASKS_FOR_MORE = late_pattern(lambda: f"{whole_words('consent_vetoes')}|[$€£¥₽₹₩₺₴₪]")

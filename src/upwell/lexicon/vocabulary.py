@@ -10,6 +10,11 @@ from pkgutil import get_data
 
 __all__ = ["alternatives", "fold_accents", "whole_words", "word_starts", "words"]
 
+# Letters that Unicode does not decompose into a base letter and an accent.
+WITHOUT_DECOMPOSITION = str.maketrans({
+    "ı": "i", "ß": "ss", "ẞ": "ss", "ł": "l", "Ł": "l", "ø": "o", "Ø": "o", "đ": "d", "Đ": "d", "ð": "d", "Ð": "d", "æ": "ae", "Æ": "ae",
+    "œ": "oe", "Œ": "oe", "þ": "th", "Þ": "th", "ħ": "h", "Ħ": "h", "ə": "e", "Ə": "e", "ŋ": "n", "ʻ": "", "ʼ": "",
+})  # fmt: skip
 UNSPACED = ("ja", "zh", "ko")  # languages whose words have no boundaries that a regular expression could find
 
 
@@ -70,5 +75,5 @@ def fold_accents(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    plain = unicodedata.normalize("NFKD", text.replace("ı", "i").replace("ß", "ss").replace("ł", "l").replace("ø", "o"))
+    plain = unicodedata.normalize("NFKD", text.translate(WITHOUT_DECOMPOSITION))
     return "".join(sign for sign in plain.lower() if unicodedata.category(sign) not in ("Mn", "Cf"))

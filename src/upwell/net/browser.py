@@ -24,7 +24,7 @@ from upwell.net.chromium_process import CLOSE_SECONDS, ChromiumProcess, shared_p
 from upwell.net.fetch import is_cacheable
 from upwell.page.embedded_data import largest_collection
 from upwell.page.markup import elements
-from upwell.types import BrowserVisit, RenderedPage, Request, Response, TypedQuery
+from upwell.types import BrowserVisit, LinkContext, RenderedPage, Request, Response, TypedQuery
 from upwell.urls.hosts import is_on_site
 
 if TYPE_CHECKING:
@@ -493,13 +493,15 @@ class _Visit:
         if self._requests > self._limit or self._documents > MAX_DOCUMENTS:
             return None
         if kind == "script" and request.method == "GET":
-            return self._recorded(await self.chromium.script(request))
+            return self._recorded(await self.chromium.script(replace(request, context=LinkContext(is_script=True))))
         if not is_on_site(request.url, self.visit.url):
             raise Forbidden(f"{request.url} is on another site")
         if request.method == "POST" and not (
             self._is_typed and self.chromium.policy.may_post(replace(request, query=self._query), *self._typed_into)
         ):
             raise Forbidden(f"POST {request.url} is not sent: it may not be a search")
+        if request.method == "POST":
+            request = replace(request, context=LinkContext(is_search=True))  # the policy found a search
         headers = {
             name: value
             for name, value in page_request.headers.items()

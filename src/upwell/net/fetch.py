@@ -28,8 +28,8 @@ from upwell.net.pace import HostLeases, Pace, call_store, shared_pace, user_leas
 from upwell.net.robots import MAX_AGE_SECONDS as ROBOTS_MAX_AGE_SECONDS
 from upwell.net.robots import MAX_BYTES as ROBOTS_MAX_BYTES
 from upwell.net.robots import Robots
-from upwell.types import ArchivedBody, Outcome, Request, Response
-from upwell.urls.acting import acting_words
+from upwell.types import ArchivedBody, LinkContext, Outcome, Request, Response
+from upwell.urls.acting import acting_evidence, acting_hits, names_of_query, posts_without_search
 from upwell.urls.hosts import (
     host_and_port,
     is_loopback,
@@ -111,7 +111,8 @@ class Fetcher:
         self._session: aiohttp.ClientSession | None = None
         self._user_urls = tuple(user_urls or ())
         self._awaits_user_url = user_urls is None  # the first URL fetched counts as the user's
-        self._allowed_words: set[str] = set()  # acting words in the URLs and forms that the user named
+        self._allowed_words: frozenset[str] = frozenset()  # acting words in the URLs and forms that the user named
+        self._search_paths: set[str] = set()  # of addresses that a search was posted to, or that the user named
         self.origins: set[tuple[str, str, int]] = set()  # scheme, host and port that get the user's credentials
         self.withheld: set[str] = set()  # other origins of the user's sites, which were not sent the credentials
         self._cookies: SiteCookieJar | None = None
@@ -215,15 +216,22 @@ class Fetcher:
 
     def allow(self, request: Request) -> None:
         """Allow the acting words of a request, because the user named it."""
-        self._allowed_words.update(acting_words(request))
+        self._allowed_words |= {hit.word for hit in acting_hits(request)}
+        self._search_paths.add(urlsplit(request.url).path)
 
     def _refuse_acting(self, request: Request) -> None:
-        words = [word for word in acting_words(request) if word not in self._allowed_words]
-        if words:
+        """Raise WouldAct if a request may change something; every request passes here, and so does every redirect."""
+        words, path = acting_evidence(request, self._allowed_words), urlsplit(request.url).path
+        reason = f"“{words[0]}” may change something at the site" if words else ""
+        if not words and path not in self._search_paths and posts_without_search(request):
+            reason = "neither its address nor its button says that it searches"
+        if reason:
             raise WouldAct(
-                f"{request.method} {request.url} is not sent: “{words[0]}” may change something at the site; to send it anyway, "
-                "name the form with --form, or the search interface with --interface"
+                f"{request.method} {request.url} is not sent: {reason}; to send it anyway, name the form with --form, or the search "
+                "interface with --interface"
             )
+        if request.method == "POST":
+            self._search_paths.add(path)
 
     async def replay_or_send(
         self, request: Request, send: Callable[[], Awaitable[Response]], *, reuse: bool = False, max_age: float = 0.0
@@ -336,7 +344,9 @@ class Fetcher:
             keeps_method = response.status in (307, 308)
             if keeps_method and request.method == "POST" and path != urlsplit(request.url).path:
                 raise WouldAct(f"POST {request.url} is not sent on to {target}: a search is posted to its own URL only")
+            redirected = LinkContext(query_fields=names_of_query(request) if request.query else ())
             current = replace(current, url=target) if keeps_method else Request(url=target, query=request.query)
+            current = replace(current, context=redirected)
             self._refuse_acting(current)
         raise ValueError(f"more than {MAX_REDIRECTS} redirects")
 
@@ -358,9 +368,10 @@ class Fetcher:
             if response.status not in REDIRECT_STATUSES or not location:
                 return replace(response, request=request)
             target = _redirect_target(current.url, location)
-            if not target.lower().startswith(("http://", "https://")):
-                break
             current = Request(url=target)
+            is_web = target.lower().startswith(("http://", "https://"))
+            if not is_web or acting_evidence(current, self._allowed_words):
+                break
         return replace(response, request=request)
 
     async def _send(

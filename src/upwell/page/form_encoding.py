@@ -10,15 +10,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
-from urllib.parse import quote_plus, urldefrag, urlsplit, urlunsplit
+from urllib.parse import quote_plus, unquote, urldefrag, urlsplit, urlunsplit
 
 import numpy as np
 from w3lib.encoding import resolve_encoding
 
+from upwell.lexicon.phrases import SEARCH_WORDS
 from upwell.page.charset import is_unicode
 from upwell.page.tree import TagTree
-from upwell.types import Field, Request
-from upwell.urls.acting import acting_words_in_text
+from upwell.types import Field, LinkContext, Request
+from upwell.urls.acting import acting_evidence, acting_hits
 
 __all__ = [
     "BUTTON_TYPES",
@@ -30,6 +31,7 @@ __all__ = [
     "default_button",
     "entry_list",
     "form_charset",
+    "form_context",
     "form_request",
     "form_target",
     "is_disabled",
@@ -46,6 +48,7 @@ BUTTON_TYPES = ("submit", "image")
 NEVER_SENT = ("submit", "button", "image", "reset", "file")  # unless a submit button is pressed
 MAX_OPTIONS = 5000  # safety limit: options of a select that are read; longer lists are made to waste time
 MAX_CHOSEN = 500  # safety limit: values of one field that are sent together; most servers refuse a URL with more
+MAX_FORM_TEXT_CHARS = 300  # length of a form's text up to which acting words in it count
 MAX_LABEL_CHARS = 500  # characters of a label that are read
 BOUNDARY = "----UpwellFormBoundary7MA4YWxkTrZu0gW"  # any text that occurs in no field (RFC 7578 §4.1)
 
@@ -205,7 +208,7 @@ def _options(tree: TagTree, select: int) -> tuple[tuple[str, ...], tuple[str, ..
             value = tree.attr(row, "value")
             label = " ".join(tree.text(int(row)).split())
             values.append(value if value is not None else label)
-            if acting_words_in_text(label):
+            if _option_acts(label):
                 acting.add(values[-1])
             if tree.attr(row, "selected") is not None:
                 selected.append(values[-1])
@@ -214,6 +217,12 @@ def _options(tree: TagTree, select: int) -> tuple[tuple[str, ...], tuple[str, ..
             selected = values[:1]
         selected = selected[-1:]
     return tuple(selected), tuple(value for value in values if value not in acting)
+
+
+def _option_acts(label: str) -> bool:
+    """Return True if an option acts ("Delete all"); a noun alone ("book", "report") is a value."""
+    request = Request(url="", context=LinkContext(label=label))
+    return bool(acting_evidence(request)) and not all(hit.feature.endswith("noun") for hit in acting_hits(request))
 
 
 def choose_required(tree: TagTree, fields: Sequence[Field]) -> list[Field]:
@@ -268,6 +277,26 @@ def form_target(tree: TagTree, form: int, button: Field | None) -> tuple[Literal
         return "GET", url, ""
     enctype = target["enctype"].strip().lower()
     return "POST", url, enctype if enctype in ("multipart/form-data", "text/plain") else ""
+
+
+def form_context(tree: TagTree, form: int, button: int | None, url: str) -> LinkContext:
+    """Return what a page says about a form and the button that sends it to `url`."""
+    marks = [
+        tree.attr(row, name) or "" for row in (form, button) if row is not None for name in ("id", "class", "name")
+    ]
+    click = (tree.attr(button, "onclick") or "") if button is not None else tree.attr(form, "onsubmit") or ""
+    text = text_around_controls(tree, form)
+    label = " ".join((button_label(tree, button) if button is not None else "").split())
+    path = urlsplit(url).path
+    return LinkContext(
+        label=label,
+        marks=tuple(filter(None, [*marks, click])),
+        around=text if len(text) <= MAX_FORM_TEXT_CHARS else "",  # in a longer text the form encloses the whole page
+        is_button=True,
+        charset=tree.charset,
+        # a page that is sent to its own address repeats the search that it shows
+        is_search=bool(SEARCH_WORDS.search(f"{unquote(path)} {label}")) or path == urlsplit(tree.url).path,
+    )
 
 
 def form_charset(tree: TagTree, form: int) -> str:

@@ -16,7 +16,7 @@ from urllib.parse import unquote_plus, urlsplit
 import numpy as np
 
 from upwell.native import compiled
-from upwell.page.links import acts
+from upwell.page.links import acts, acts_at
 from upwell.page.tree import TagTree
 from upwell.records.column_names import column_name, name_from_tags, name_on_page, table_headings, unused_name
 from upwell.records.fields import Piece, RecordRange, RecordReader, place_flags
@@ -347,6 +347,7 @@ def _own_link(read: Read) -> str:
     Of the places with nearly the most distinct targets, the first whose links mostly stay on the site, otherwise the first.
     """
     targets: defaultdict[tuple[int, int], set[str]] = defaultdict(set)
+    acting_labels = {page.tree.url: _acting_targets(page.tree) for page, _, _ in read}
     for page, record, _ in read:
         links_at: Counter[int] = Counter()
         for place, target in page.links(record):
@@ -356,13 +357,24 @@ def _own_link(read: Read) -> str:
     most = max(map(len, targets.values()), default=0)
     distinct = [location for location, place_targets in targets.items() if len(place_targets) >= OWN_LINK_SHARE * most]
     hosts = {urlsplit(page.tree.url).netloc for page, _, _ in read}
-    distinct = [location for location in distinct if sum(map(acts, targets[location])) <= len(targets[location]) / 2]
+    acting = frozenset().union(*acting_labels.values())
+    distinct = [
+        location
+        for location in distinct
+        if sum(target in acting or acts(target) for target in targets[location]) <= len(targets[location]) / 2
+    ]
     on_site = [
         location
         for location in distinct
         if sum(_host(t) in ("", *hosts) for t in targets[location]) > len(targets[location]) / 2
     ]
     return next((f"{place:x}:{nth}" for place, nth in (*on_site, *distinct)), "")
+
+
+def _acting_targets(tree: TagTree) -> frozenset[str]:
+    """Return the targets, as written in the page, of the links whose label acts: "Delete", "Add to cart"."""
+    hrefs = tree.attribute_by_row("href")
+    return frozenset(hrefs[row] for row, url in tree.links() if row in hrefs and acts_at(tree, row, url))
 
 
 def _host(url: str) -> str | None:
