@@ -479,7 +479,7 @@ _cached_label_hits = lru_cache(MAX_CACHED)(_find_label_hits)
 def _mark_hits(mark: str) -> tuple[Hit, ...]:
     """Return the hits of a class, id, icon or click handler; the names of a class attribute are judged one by one."""
     if "(" in mark:  # a click handler
-        return tuple(Hit(word, "handler") for word, kind, _ in _placed(_split(mark)[:40], "", 99) if kind == "strong")[
+        return tuple(Hit(word, "handler") for word, kind, _ in _placed(_split(mark)[:6], "", 99) if kind == "strong")[
             :1
         ]
     hits = []
