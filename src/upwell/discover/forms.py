@@ -229,13 +229,13 @@ def form_features(
     text_fields = [field for field in fields if field.type in TEXT_TYPES]
     visible = [field for field in fields if field.type != "hidden"]
     buttons = [field for field in fields if field.type in form_data.BUTTON_TYPES]
-    text = tree.text(row)
+    text = tree.text(row) if tree.chars_of(row) <= MAX_OWN_TEXT_CHARS else ""
     texts = {
         "button": _button_words(fields),
         "identifiers": _identifiers(tree, row, action),
         "names": " ".join(field.name for field in visible),
         "labels": " ".join(field.words for field in visible if field.type not in form_data.BUTTON_TYPES),
-        "text": text[:MAX_WORDS_CHARS] if len(text) <= MAX_OWN_TEXT_CHARS else "",
+        "text": text[:MAX_WORDS_CHARS],
     }
     found = {meaning: {place: _has_word(meaning, text) for place, text in texts.items()} for meaning in MEANINGS}
     anywhere = {meaning: any(places.values()) for meaning, places in found.items()}
