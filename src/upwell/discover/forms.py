@@ -9,7 +9,7 @@ visible text of a form (labels, buttons, placeholders), the identifiers in its m
 import math
 import re
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import cast
 from urllib.parse import unquote, urlsplit
 
@@ -237,7 +237,12 @@ def form_features(
         "labels": " ".join(field.words for field in visible if field.type not in form_data.BUTTON_TYPES),
         "text": text[:MAX_WORDS_CHARS],
     }
-    found = {meaning: {place: _has_word(meaning, text) for place, text in texts.items()} for meaning in MEANINGS}
+    everything = "\n".join(texts.values())
+    found = {
+        meaning: {place: is_anywhere and _has_word(meaning, text) for place, text in texts.items()}
+        for meaning in MEANINGS
+        for is_anywhere in (_has_word(meaning, everything),)
+    }
     anywhere = {meaning: any(places.values()) for meaning, places in found.items()}
     choices = sum(kind in CHOICE_TYPES for kind in types)
     emails = sum(field.type == "email" or bool(re.search("e-?mail", field.name, re.I)) for field in text_fields)
@@ -318,7 +323,6 @@ def field_features(fields: tuple[Field, ...]) -> NDArray[np.float64]:
     return np.array(rows, np.float64).reshape(len(rows), len(FIELD_FEATURES))
 
 
-@lru_cache(maxsize=5000)
 def _has_word(meaning: str, text: str) -> bool:
     return bool(text) and WORDS[meaning].search(text) is not None
 
