@@ -46,9 +46,11 @@ FREE_TEXT_TYPES = ("text", "search")
 def find(tree: TagTree) -> tuple[SearchInterface, ...]:
     """Return the search interfaces of a page, best first: those it declares, then its search forms by score."""
     offered: list[SearchInterface] = list(declared.search_actions(tree))
+    requests = {fill(interface, "query") for interface in offered}
     for form in sorted(forms.find(tree), key=lambda form: -form.score):
         interface = from_form(form, tree) if forms.may_be_sent(form) else None
-        if interface is not None and fill(interface, "query") not in [fill(known, "query") for known in offered]:
+        if interface is not None and (request := fill(interface, "query")) not in requests:
+            requests.add(request)
             offered.append(interface)
     return tuple(offered)
 
