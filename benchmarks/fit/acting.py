@@ -207,7 +207,7 @@ def fit() -> FittedJudgement:
     by_language[judged] = data.left_out([example.language for example in own], folds=0)
     threshold = float(np.quantile(evidence[~is_written], 1 - MAX_HARMLESS_LOST)) + 1e-3
     said, said_by_language = evidence >= threshold, by_language >= threshold
-    card: dict[str, Any] = {
+    score: dict[str, Any] = {
         "examples": len(examples),
         "written": len(written),
         "acting": int(acts.sum()),
@@ -219,9 +219,13 @@ def fit() -> FittedJudgement:
     lost = said[len(written) :]
     for kind in sorted({kind for kind, _ in corpus}):
         mask = np.array([other == kind for other, _ in corpus])
-        card[f"{kind}_links"], card[f"{kind}_lost"] = int(mask.sum()), int(lost[mask].sum())
-    card["harmless_lost"] = round(float(lost.mean()), 5)
+        score[f"{kind}_links"], score[f"{kind}_lost"] = int(mask.sum()), int(lost[mask].sum())
+    score["harmless_lost"] = round(float(lost.mean()), 5)
     _print_errors(examples, said, is_written)
+    card = {
+        "data": "links, labels and forms written for the purpose (acting_links.tsv), and links of answers, pagers and kinds",
+        "score": score,
+    }
     weights = data.weights(np.ones(len(own), bool))
     return FittedJudgement(
         name="acting", features=FEATURES, outputs=("acts",), card=card, threshold=threshold, linear=weights[None, :]

@@ -70,7 +70,7 @@ def fit() -> FittedJudgement:
         "data": {"forms": len(data), **Counter(form.kind for form in data)},
         "folds": f"{FOLDS}, whole sites left out",
         "penalty": PENALTY,
-        "left out": {
+        "score": {
             "right": round(float((found == y).mean()), 4),
             **{
                 f"{kind} found": round(float((found == y)[y == number].mean()), 4)

@@ -364,7 +364,7 @@ def fit() -> FittedJudgement:
         "data": {name: len(of_group) for name, of_group in groups.items()},
         "folds": f"{FOLDS}, whole sites left out",
         "penalty": PENALTY,
-        "left out": {
+        "score": {
             output: {name: scores(of_group, left_out, number) for name, of_group in groups.items()}
             for number, output in enumerate(OUTPUTS)
         },

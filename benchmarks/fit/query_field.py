@@ -71,7 +71,7 @@ def fit() -> FittedJudgement:
         "data": {"search forms": len(found)},
         "folds": f"{FOLDS}, whole sites left out",
         "penalty": PENALTY,
-        "left out": score(found),
+        "score": score(found),
     }
     weights = _weights(found, PENALTY)
     return FittedJudgement(

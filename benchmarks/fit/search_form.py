@@ -88,7 +88,7 @@ def fit() -> FittedJudgement:
         "data": {"forms": len(data), "search forms": sum(form.kind == "search" for form in data)},
         "folds": f"{FOLDS}, whole sites left out",
         "penalty": PENALTY,
-        "left out": score(data, left_out(data)),
+        "score": score(data, left_out(data)),
     }
     return FittedJudgement(
         name="search_form", features=forms.FORM_FEATURES, outputs=("search",), card=card, linear=_weights(data)[None]

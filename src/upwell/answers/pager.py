@@ -723,7 +723,7 @@ class Pager:
             if label.text and not label.is_other:
                 is_plausible = not label.is_number
                 if label.is_number:
-                    is_plausible = row == self._next_number_row
+                    is_plausible = row == self._next_number_row or "next" in rels.get(row, "").lower()
             else:
                 marks = _signature_marks(signatures[signature_of[row]])
                 is_plausible = bool(marks & (NEXT_MARK | PAGER_MARK)) or (row in rels and "next" in rels[row].lower())

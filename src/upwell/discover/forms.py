@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import cast
 from urllib.parse import unquote, urlsplit
 
@@ -226,15 +226,20 @@ def form_features(
     text_fields = [field for field in fields if field.type in TEXT_TYPES]
     visible = [field for field in fields if field.type != "hidden"]
     buttons = [field for field in fields if field.type in form_data.BUTTON_TYPES]
-    text = tree.text(row)
+    text = tree.text(row) if tree.chars_of(row) <= MAX_OWN_TEXT_CHARS else ""
     texts = {
         "button": _button_words(fields),
         "identifiers": _identifiers(tree, row, action),
         "names": " ".join(field.name for field in visible),
         "labels": " ".join(field.words for field in visible if field.type not in form_data.BUTTON_TYPES),
-        "text": text[:MAX_WORDS_CHARS] if len(text) <= MAX_OWN_TEXT_CHARS else "",
+        "text": text[:MAX_WORDS_CHARS],
     }
-    found = {meaning: {place: _has_word(meaning, text) for place, text in texts.items()} for meaning in MEANINGS}
+    everything = "\n".join(texts.values())
+    found = {
+        meaning: {place: is_anywhere and _has_word(meaning, text) for place, text in texts.items()}
+        for meaning in MEANINGS
+        for is_anywhere in (_has_word(meaning, everything),)
+    }
     anywhere = {meaning: any(places.values()) for meaning, places in found.items()}
     choices = sum(kind in CHOICE_TYPES for kind in types)
     emails = sum(field.type == "email" or bool(re.search("e-?mail", field.name, re.I)) for field in text_fields)
@@ -315,7 +320,6 @@ def field_features(fields: tuple[Field, ...]) -> NDArray[np.float64]:
     return np.array(rows, np.float64).reshape(len(rows), len(FIELD_FEATURES))
 
 
-@lru_cache(maxsize=5000)
 def _has_word(meaning: str, text: str) -> bool:
     return bool(text) and WORDS[meaning].search(text) is not None
 

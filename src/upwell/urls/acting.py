@@ -45,7 +45,8 @@ INVISIBLE = re.compile(
 )
 WORD = re.compile(r"[^\W\d_]+")
 # Sequence of letters and digits that is an identifier ("f3add9", "dQw4w9WgXcQ") and not words with a number ("post143", "2fa").
-IDENTIFIER = re.compile(r"(?=[^\W_]*\d)(?=[^\W_]*[^\W\d_])(?![^\W\d_]+\d{1,9}(?![^\W_]))[^\W_]{6,}")
+ALPHANUMERIC = re.compile(r"[^\W_]{6,}+")
+NOUN_AND_NUMBER = re.compile(r"[^\W\d_]++\d{1,9}")
 HEXADECIMAL = re.compile(r"\b[0-9a-f]{16,}\b", re.I)
 # Cyrillic and Greek letters that look like Latin ones; folded in words that mix the scripts.
 LOOKALIKES = str.maketrans("авеёіјкмнорсттухѕԁһԛԝγαβεηικμνορτυχω", "abeeijkmhopcttyxsdhqwyabenikuvoptuxw")
@@ -115,9 +116,9 @@ COMMAND_WORDS = frozenset((
     "jetzt", "diesen", "dieses", "diese", "ce", "cette", "cet", "este", "esta", "questo", "questa", "ahora", "maintenant", "ora", "agora",
     "nu", "teraz", "simdi", "bu",
 ))  # fmt: skip
-NUMBERED = re.compile(r"\w[-_.]?\d+$")  # segment that names a page by a noun and a number: post-143
-MUTATION = re.compile(r"^\s*(?:#[^\n]*\s*)*mutation\b", re.I)
-GRAPHQL_READ = re.compile(r"^\s*(?:#[^\n]*\s*)*(?:query\b|\{)", re.I)
+NUMBERED = re.compile(r"(?<=\D)\d++$")  # segment that names a page by a noun and a number: post-143
+MUTATION = re.compile(r"^\s*+(?:#[^\n]*+\s*+)*+mutation\b", re.I)
+GRAPHQL_READ = re.compile(r"^\s*+(?:#[^\n]*+\s*+)*+(?:query\b|\{)", re.I)
 XML_METHOD = re.compile(r"<(?:\w+:)?(?:methodName>\s*([^<\s]+)|Body[^>]*>\s*<(?:\w+:)?(\w+))", re.I)
 PHRASES = late_pattern(lambda: rf"\b(?:{alternatives('acting_phrases')})\b")
 INSIDE_WORDS = late_pattern(lambda: alternatives("acting_inside_words"))
@@ -607,10 +608,23 @@ def _split(text: str) -> list[str]:
         if not any(map(str.isalpha, text)):
             return []
         if any(map(str.isdigit, text)):
-            text = IDENTIFIER.sub(" ", HEXADECIMAL.sub(" ", text))
+            text = _without_identifiers(HEXADECIMAL.sub(" ", text))
         return WORD.findall(CAMEL_CASE.sub(" ", text).lower())
-    text = IDENTIFIER.sub(" ", INVISIBLE.sub("", text))
+    text = _without_identifiers(INVISIBLE.sub("", text))
     return [_folded(word) for word in _letters(CAMEL_CASE.sub(" ", text))]
+
+
+def _without_identifiers(text: str) -> str:
+    """Replace words that mix letters and digits by a space, except a noun with a number (`post143`).
+
+    >>> _without_identifiers("delete post143 a7f3c9e2")
+    'delete post143  '
+    """
+    return ALPHANUMERIC.sub(lambda match: " " if _is_identifier(match[0]) else match[0], text)
+
+
+def _is_identifier(word: str) -> bool:
+    return not word.isalpha() and not word.isdigit() and NOUN_AND_NUMBER.fullmatch(word) is None
 
 
 def _letters(text: str) -> list[str]:
