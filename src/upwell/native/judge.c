@@ -37,3 +37,49 @@ PyObject *native_tree_sums(PyObject *module, PyObject *args) {
     PyBuffer_Release(&leaf);
     return made;
 }
+
+enum { BEGINS = 1, ENDS = 2, LETTERS = 26 };   /* bits of a word: no letter before it, no letter after it */
+
+static inline int lower(int c) { return c >= 'A' && c <= 'Z' ? c + 'a' - 'A' : c; }
+static inline int is_letter(int c) { return c >= 'a' && c <= 'z'; }
+
+static int has_word_at(const unsigned char *text, Py_ssize_t length, Py_ssize_t at, const char *word, Py_ssize_t size, int bits) {
+    if (at + size > length) return 0;
+    for (Py_ssize_t i = 0; i < size; i++)
+        if (lower(text[at + i]) != word[i]) return 0;
+    if (bits & BEGINS && at && is_letter(lower(text[at - 1]))) return 0;
+    return !(bits & ENDS) || at + size == length || !is_letter(lower(text[at + size]));
+}
+
+PyObject *native_groups_in(PyObject *module, PyObject *args) {
+    PyObject *name, *words, *made = NULL;
+    Py_buffer groups, first;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "UO!y*y*", &name, &PyTuple_Type, &words, &groups, &first)) return NULL;
+    Py_ssize_t count = PyTuple_GET_SIZE(words);
+    const unsigned char *group = groups.buf;
+    const int32_t *begin = first.buf;
+    int fits = groups.len == 2 * count && first.len == (LETTERS + 1) * 4;
+    for (int i = 0; fits && i < LETTERS; i++) fits = begin[i] >= 0 && begin[i] <= begin[i + 1] && begin[i + 1] <= count;
+    for (Py_ssize_t i = 0; fits && i < count; i++) fits = PyBytes_Check(PyTuple_GET_ITEM(words, i)) && group[2 * i] < 63;
+    if (!fits) PyErr_SetString(PyExc_ValueError, "the columns of the words do not fit together");
+    else if (!PyUnicode_IS_ASCII(name)) made = Py_NewRef(Py_None);
+    else {
+        const unsigned char *text = PyUnicode_1BYTE_DATA(name);
+        Py_ssize_t length = PyUnicode_GET_LENGTH(name);
+        unsigned long long found = 0;
+        for (Py_ssize_t at = 0; at < length; at++) {
+            int letter = lower(text[at]) - 'a';
+            if (letter < 0 || letter >= LETTERS) continue;
+            for (int32_t w = begin[letter]; w < begin[letter + 1]; w++) {
+                PyObject *word = PyTuple_GET_ITEM(words, w);
+                if (found >> group[2 * w] & 1) continue;
+                if (has_word_at(text, length, at, PyBytes_AS_STRING(word), PyBytes_GET_SIZE(word), group[2 * w + 1])) found |= 1ULL << group[2 * w];
+            }
+        }
+        made = PyLong_FromUnsignedLongLong(found);
+    }
+    PyBuffer_Release(&groups);
+    PyBuffer_Release(&first);
+    return made;
+}

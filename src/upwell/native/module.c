@@ -7,7 +7,7 @@
 /* native.h documents the arguments and results. */
 static PyMethodDef functions[] = {
     {"bind", native_bind, METH_VARARGS, "Look up the parser's functions in its loaded library."},
-    {"walk", native_walk, METH_O, "Parse a page and return its columns; None if the parser fails."},
+    {"walk", native_walk, METH_VARARGS, "Parse a page and return its columns; None if the parser fails."},
     {"store_signature", native_store_signature, METH_VARARGS, "Store the path signature of a table entry; return the one that is kept."},
     {"finish_gaps", native_finish_gaps, METH_VARARGS, "Turn the edges before chunks into separators, in place."},
     {"tokens", native_tokens, METH_O, "Return the tokens of a text; None if only Python splits it."},
@@ -23,6 +23,7 @@ static PyMethodDef functions[] = {
     {"weigh_words", native_weigh_words, METH_VARARGS, "Compute what words are worth as queries."},
     {"weigh_pairs", native_weigh_pairs, METH_VARARGS, "Compute what pairs of words are worth as queries."},
     {"tree_sums", native_tree_sums, METH_VARARGS, "Add the leaves that rows of features reach in all trees."},
+    {"groups_in", native_groups_in, METH_VARARGS, "Return the groups of words that a class or id contains, as a bit set."},
     {NULL, NULL, 0, NULL},
 };
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "upwell.native._native", "Native code; native.h documents it.", -1, functions, NULL, NULL, NULL, NULL};

@@ -39,7 +39,8 @@
        td, th, dialog int   the parser's numbers of these tags
        tag_display   dict[str, int]   for tags that are not displayed as blocks: edge | shown << 2 | shapes << 4 | marks << 5, as in `PathSignature`
 
-   walk(html) -> dict or None
+   walk(html, reveals=False) -> dict or None
+       With `reveals`, the text of hidden elements and of <noscript> is kept (`PathSignature.revealed`).
        Parse a page and return its columns; None if the parser fails. html: bytes, UTF-8.
        title         str                 text of the first <title>
        data          dict[int, str]      texts of <script type=…json…>, by row
@@ -105,6 +106,12 @@
 
    judge.c: fitted judgements
    --------------------------
+   groups_in(name, words, groups, first) -> int or None
+       Return the groups of words that a class or id contains, as a bit set; None if it is not ASCII. Reference: `NAME_PATTERNS` of
+       content/line_context.py.
+       words         tuple of bytes             lower-case words, sorted by their first letter
+       groups        uint8[2 * words]           group of each word, less than 63; bits 1: no letter before it, 2: no letter after it
+       first         int32[27]                  first word of each letter, and the number of words
    tree_sums(x, features, depth, feature, at, leaf) -> bytes, float64[rows]
        Add the leaves that each row of features reaches in all trees. Reference: `plain_tree_sums` of judge/judgement.py.
        x             float64[rows * features]   features of each row
@@ -319,7 +326,7 @@ PyObject *leaves_cuts(PyObject *leaves, PyObject *args);
 PyObject *leaves_records(PyObject *leaves, PyObject *args);
 PyObject *numbers_number_words(PyObject *table, PyObject *args);
 PyObject *native_bind(PyObject *module, PyObject *args);
-PyObject *native_walk(PyObject *module, PyObject *html);
+PyObject *native_walk(PyObject *module, PyObject *args);
 PyObject *native_store_signature(PyObject *module, PyObject *args);
 PyObject *native_finish_gaps(PyObject *module, PyObject *args);
 PyObject *native_tokens(PyObject *module, PyObject *text);
@@ -335,3 +342,4 @@ PyObject *native_count_words(PyObject *module, PyObject *args);
 PyObject *native_weigh_words(PyObject *module, PyObject *args);
 PyObject *native_weigh_pairs(PyObject *module, PyObject *args);
 PyObject *native_tree_sums(PyObject *module, PyObject *args);
+PyObject *native_groups_in(PyObject *module, PyObject *args);

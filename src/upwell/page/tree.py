@@ -36,8 +36,13 @@ __all__ = [
 ]
 
 
-def read(page: bytes | str, *, url: str = "", headers: Mapping[str, str] | None = None) -> TagTree:
+def read(
+    page: bytes | str, *, url: str = "", headers: Mapping[str, str] | None = None, reveals: bool = False
+) -> TagTree:
     """Parse a page into columns. Never fails: problems with the bytes are listed in `TagTree.problems`.
+
+    With `reveals`, the text of hidden elements and of <noscript> is kept: tabs, folded answers, posts for browsers without scripts.
+    `TagTree.is_hidden_chunk` tells which it is, `TagTree.without_hidden_text` leaves it out.
 
     >>> page = read(b"<title>T</title><ul><li>one<li><b>t</b>wo</ul>")
     >>> page.text(), page.path(5), page.row_at("/html/body/ul/li[2]")
@@ -56,7 +61,7 @@ def read(page: bytes | str, *, url: str = "", headers: Mapping[str, str] | None 
     html, cut = limit_attributes(html)
     if cut:
         problems = (*problems, f"{cut} tags with more than {MAX_ATTRIBUTES} attributes cut")
-    columns = _columns_of(html)
+    columns = _columns_of(html, reveals)
     language = _language(columns, header.get("content-language", ""))
     return TagTree.from_columns(columns, url=url, charset=charset, language=language, problems=problems)
 
@@ -256,7 +261,8 @@ def _parse(html: bytes) -> LexborNode | None:
 class _Walk:
     """One walk over the parser's nodes in document order; collects what only the nodes know."""
 
-    def __init__(self, html: bytes) -> None:
+    def __init__(self, html: bytes, reveals: bool = False) -> None:
+        self.reveals = reveals
         self.signatures: list[PathSignature] = []  # of each row
         self.parent: list[int] = []
         self.attributes: dict[int, Mapping[str, str | None]] = {}
@@ -286,7 +292,7 @@ class _Walk:
             if number < ELEMENTS:
                 if number == TEXT:
                     above = row_of[node.parent.mem_id]  # type: ignore[union-attr] # text has a parent
-                    shown = signatures[above].shown
+                    shown = signatures[above].revealed if self.reveals else signatures[above].shown
                     if shown == UNSHOWN:
                         self._read_unshown(above, node)
                         continue
@@ -376,9 +382,9 @@ def _new_signature(cache: dict[object, PathSignature], key: Key, tag: str) -> Pa
 Columns = dict[str, Any]
 
 
-def _plain_columns(html: bytes) -> Columns:
+def _plain_columns(html: bytes, reveals: bool = False) -> Columns:
     """Return the columns of a page from a walk in Python; also the reference for the native walk."""
-    walk = _Walk(html)
+    walk = _Walk(html, reveals)
     end = _ends(walk.parent)
     signatures = tuple(dict.fromkeys(walk.signatures))
     number = dict(zip(signatures, range(len(signatures)), strict=True))
@@ -421,10 +427,10 @@ def _plain_columns(html: bytes) -> Columns:
     }
 
 
-def _compiled_columns(html: bytes) -> Columns:
+def _compiled_columns(html: bytes, reveals: bool = False) -> Columns:
     """Return the columns of a page from the native walk, which reads the parser's nodes in place."""
-    if compiled is None or (walked := compiled.walk(html)) is None:
-        return _plain_columns(html)
+    if compiled is None or (walked := compiled.walk(html, reveals)) is None:
+        return _plain_columns(html, reveals)
     known, chunks, attributes = walked["signatures"], walked["chunks"], walked["attributes"]
     for entry, number, above, *parts in walked["new"]:
         new = PathSignature(known[above] if above >= 0 else None, *parts)
@@ -471,8 +477,11 @@ def _compiled_walk_works() -> bool:
     if compiled is None or parser_version not in PARSER_VERSIONS:
         return False
     compiled.bind(lexbor.__file__, *CELLS, DIALOG, TAG_DISPLAY)
-    plain, fast = _plain_columns(SMALL_PAGE), _compiled_columns(SMALL_PAGE)
-    return plain.keys() == fast.keys() and all(_same(plain[name], fast[name]) for name in plain)
+    for reveals in (False, True):
+        plain, fast = _plain_columns(SMALL_PAGE, reveals), _compiled_columns(SMALL_PAGE, reveals)
+        if plain.keys() != fast.keys() or not all(_same(plain[name], fast[name]) for name in plain):
+            return False
+    return True
 
 
 def _same(plain: Any, fast: Any) -> bool:
@@ -487,7 +496,7 @@ SMALL_PAGE = b"""<!doctype html><html lang=en><title> A  page </title><script ty
 <p>One <b> two</b><i>t</i>hree <!-- no --> <em>f\xc3\xa4ur </em> </p><table><tr><th>a<td itemprop=b>c<td>d</table><pre>
  e  f
 </pre><style>.s { display: none }</style><i class=s>s</i>
-<dialog>g</dialog><p>w<span>or</span>d of a page</p><a href="/h" hidden>i</a><p style="Display: none">j<svg><a xlink:href=k /></svg><unknown-tag>l"""
+<dialog>g</dialog><noscript>n</noscript><p>w<span>or</span>d of a page</p><a href="/h" hidden>i</a><p style="Display: none">j<svg><a xlink:href=k /></svg><unknown-tag>l"""
 
 
 def _ints(values: Sequence[int]) -> Ints:
