@@ -1,9 +1,7 @@
 """Pages of the content corpus with the features of their lines, and labels that come from aligning the lines with the labelled text."""
 
 import gzip
-import io
 import json
-import lzma
 import re
 import tarfile
 from collections import Counter
@@ -29,7 +27,9 @@ WORD = re.compile(r"\w+")
 GRAM = 3  # words of a sequence that is searched in the labelled text
 LONG_WORDS = 6  # lines with fewer words are labelled by the alignment, not by their sequences
 MIN_SHARE = 0.6  # of the sequences of a line of three to five words
-MAX_LINES_TO_TEXT = 25  # a line of one or two words that is further from all longer lines of the text was aligned by accident
+MAX_LINES_TO_TEXT = (
+    25  # a line of one or two words that is further from all longer lines of the text was aligned by accident
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -44,6 +44,7 @@ class ContentPage:
     page: Floats  # features of the page
     share: Floats  # share of each line that is in the labelled text
     words: Floats
+    texts: tuple[str, ...]
     bags: tuple[Counter[str], ...]  # words of each line
     truth: Counter[str]
 
@@ -69,7 +70,7 @@ def content_labels() -> list[dict[str, Any]]:
 
 def raw_pages() -> Iterator[tuple[str, bytes]]:
     """Yield name and bytes of all pages; the archive is read as a stream."""
-    with lzma.open(CORPORA / "content" / "pages.tar.xz") as data, tarfile.open(fileobj=io.BufferedReader(data), mode="r|") as pages:  # type: ignore[type-var] # LZMAFile is a raw stream
+    with tarfile.open(CORPORA / "content" / "pages.tar.xz", mode="r|xz") as pages:
         for member in pages:
             if member.isfile() and (file := pages.extractfile(member)) is not None:
                 yield member.name.rpartition("/")[2], file.read()
@@ -103,6 +104,7 @@ def _content_page(row: dict[str, Any], tree: TagTree) -> ContentPage:
         page=page_features(tree, lines, x, context),
         share=label_lines(lines.texts, row["main"]),
         words=np.array([sum(bag.values()) for bag in bags], np.float64),
+        texts=lines.texts,
         bags=bags,
         truth=Counter(WORD.findall(row["main"].lower())),
     )

@@ -12,7 +12,7 @@ DEPTH, TREES, RATE, MIN_LEAF, L2 = 3, 50, 0.12, 10, 5.0
 
 def fit_kinds(x: Floats, kinds: list[str]) -> FittedJudgement:
     """Fit the trees of the kinds."""
-    number = np.array([KINDS.index(kind) for kind in kinds])  # type: ignore[arg-type] # the labels have these kinds only
+    number = np.array([KINDS.index(kind) for kind in kinds])
     trees = boosted_trees(x, number, depth=DEPTH, trees=TREES, rate=RATE, min_leaf=MIN_LEAF, l2=L2)
     return FittedJudgement(name="page_kind", features=PAGE_FEATURES, outputs=KINDS, card={}, trees=trees)
 

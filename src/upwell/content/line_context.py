@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from upwell.content.lines import FEATURES, Bools, Floats, Lines
+from upwell.content.name_groups import NameGroups
 from upwell.native import compiled
 from upwell.page.path_signatures import MAX_CACHED_SETS, PathSignature, SignatureSet
 from upwell.page.tree import TagTree
 
-__all__ = ["CONTEXT_FEATURES", "NAMES", "context_features", "names_in", "names_in_python"]
+__all__ = ["CONTEXT_FEATURES", "NAMES", "context_features", "names_in", "text_features", "text_features_python"]
 
 # Parts of lower-case classes and ids; `^` and `$` mark a part that has no letter before or after it.
 NAMES = {
@@ -57,16 +58,21 @@ TAGS = (
     "main", "article", "section", "header", "footer", "nav", "aside", "form", "table", "ul", "ol", "dl", "pre", "details", "noscript",
     "button", "h1", "h2", "h3", "h4", "h5", "h6",
 )  # fmt: skip
+TAG_NUMBER = {tag: len(NAMES) + i for i, tag in enumerate(TAGS)}
 FIRST_HEADING = len(NAMES) + TAGS.index("h1")
 UNNAMED = ("html", "body")  # their classes describe the page
 # Rows that are repeated within an item, or are text.
-NO_ITEM = frozenset(("p", "br", "span", "a", "b", "strong", "em", "i", "td", "th", "tr", "h2", "h3", "h4", "dt", "dd", "option"))
+NO_ITEM = frozenset(
+    ("p", "br", "span", "a", "b", "strong", "em", "i", "td", "th", "tr", "h2", "h3", "h4", "dt", "dd", "option")
+)
 MIN_SIBLINGS = 3  # rows of the same parent and signature that are items
 MAX_LEVELS = 40  # safety limit: levels in which an item is searched
 LEVELS = 5  # containers of a line
 LONG_CHARS = 80  # a line with more characters outside links is long
 MAX_SHORT = 60  # characters of a line whose digits and prices are counted
 PRICE = re.compile(r"[$€£¥₹]\s?\d|\d[\d.,]*\s?(?:€|EUR|USD|kr|zł|Kč)\b")
+DECLARED_CHARS = 40  # first characters of a line that are searched in what the page declares
+MAX_DECLARED_CHARS = 200_000  # safety limit: of one JSON-LD script
 WINDOWS = (5, 20)  # lines on either side
 MAX_REPEATED = 5.0
 NEIGHBOURS = (-2, -1, 1, 2)
@@ -77,14 +83,36 @@ TEXT_FEATURES = (
     "words", "commas", "sentences", "ends_stop", "ends_colon", "ends_question", "begins_lower", "is_title_case", "is_upper", "digits", "price",
     "bars",
 )  # fmt: skip
-PLACE_FEATURES = ("hidden", "place", "place_in_text", "lines_before", "lines_after", "depth", "log_chars", "log_plain_chars")
+DIGITS, PRICE_COLUMN = TEXT_FEATURES.index("digits"), TEXT_FEATURES.index("price")
+PLACE_FEATURES = (
+    "hidden",
+    "declared",
+    "place",
+    "place_in_text",
+    "lines_before",
+    "lines_after",
+    "depth",
+    "log_chars",
+    "log_plain_chars",
+)
 STYLE_FEATURES = ("style_lines", "style_share", "style_chars", "style_linked", "repeated_text")
 CONTAINER_FEATURES = tuple(
     f"{name}_{level}" for level in range(1, LEVELS + 1) for name in ("share", "linked", "chars", "lines", "at")
 )
-ITEM_FEATURES = ("items", "item_levels", "item_chars", "item_linked", "item_lines", "items_share", "items_linked", "items_chars")
+ITEM_FEATURES = (
+    "items",
+    "item_levels",
+    "item_chars",
+    "item_linked",
+    "item_lines",
+    "items_share",
+    "items_linked",
+    "items_chars",
+)
 NEIGHBOUR_FEATURES = tuple(
-    f"{name}_{'before' if step < 0 else 'after'}_{abs(step)}" for step in NEIGHBOURS for name in ("chars", "linked", "same", "heading")
+    f"{name}_{'before' if step < 0 else 'after'}_{abs(step)}"
+    for step in NEIGHBOURS
+    for name in ("chars", "linked", "same", "heading")
 )
 HEADING_FEATURES = ("level", "lines_below_heading", "level_above", "headings_before", "after_h1", "after_title")
 WINDOW_FEATURES = tuple(f"{name}_around_{window}" for window in WINDOWS for name in ("prose", "linked"))
@@ -103,48 +131,22 @@ CONTEXT_FEATURES = (
 HEADING, IN_TITLE = FEATURES.index("heading"), FEATURES.index("in_title")
 
 
-def _pattern(words: str) -> re.Pattern[str]:
-    """Return the pattern of the words of a name."""
-    parts = [
-        "(?<![a-z])" * word.startswith("^") + re.escape(word.strip("^$")) + "(?![a-z])" * word.endswith("$")
-        for word in words.split()
-    ]
-    return re.compile("|".join(parts))
+NAME_GROUPS = NameGroups(NAMES)
 
 
-def _native_words() -> tuple[tuple[bytes, ...], bytes, NDArray[np.int32]]:
-    """Return the words of all names as arguments of the native function."""
-    words = sorted(
-        (word.strip("^$").encode(), name, word.startswith("^") + 2 * word.endswith("$"))
-        for name, of_name in enumerate(NAMES.values())
-        for word in of_name.split()
-    )
-    letters = [word[0] - ord("a") for word, _, _ in words]
-    first = np.searchsorted(letters, np.arange(27)).astype(np.int32)
-    return tuple(word for word, _, _ in words), bytes(part for _, name, bits in words for part in (name, bits)), first
+@lru_cache(maxsize=10_000)
+def _numbers(bits: int) -> tuple[int, ...]:
+    return tuple([i for i in range(len(NAMES)) if bits >> i & 1])
 
 
-NAME_PATTERNS = tuple(_pattern(words) for words in NAMES.values())
-NATIVE_WORDS = _native_words()
-
-
-@lru_cache(maxsize=100_000)
 def names_in(name: str) -> tuple[int, ...]:
     """Return the indices of `NAMES` that a class or id contains.
 
     >>> [list(NAMES)[i] for i in names_in("post-body ad-slot")]
     ['post', 'content', 'advert']
     """
-    found = compiled.groups_in(name, *NATIVE_WORDS) if compiled is not None else None
-    if found is None:
-        return names_in_python(name)
-    return tuple([i for i in range(len(NAMES)) if found >> i & 1]) if found else ()
-
-
-def names_in_python(name: str) -> tuple[int, ...]:
-    """Compute `names_in` without native code."""
-    name = name.lower()
-    return tuple([i for i, pattern in enumerate(NAME_PATTERNS) if pattern.search(name)])
+    bits = NAME_GROUPS.bits_in(name)
+    return _numbers(bits) if bits else ()
 
 
 MAX_CACHED_ROWS = 50_000  # safety limit: signatures in the cache below
@@ -157,21 +159,17 @@ def _levels_of(signature: PathSignature) -> NDArray[np.int16]:
     if known is not None:
         return known
     above = signature.above
-    levels = np.zeros(len(NAMES) + len(TAGS), np.int16) if above is None else _levels_of(above).copy()
-    if signature.tag not in UNNAMED:
-        for i in names_in(signature.cls):
-            levels[i] = signature.depth + 1
-    if signature.tag in TAGS:
-        levels[len(NAMES) + TAGS.index(signature.tag)] = signature.depth + 1
+    levels = np.zeros(len(NAMES) + len(TAGS), np.int16) if above is None else _levels_of(above)
+    found = list(names_in(signature.cls)) if signature.cls and signature.tag not in UNNAMED else []
+    if (tag := TAG_NUMBER.get(signature.tag)) is not None:
+        found.append(tag)
+    if found:
+        levels = levels.copy()
+        levels[found] = signature.depth + 1
     if len(_known_levels) > MAX_CACHED_ROWS:
         _known_levels.clear()
     _known_levels[signature] = levels
     return levels
-
-
-@lru_cache(maxsize=MAX_CACHED_SETS)
-def _levels(signatures: SignatureSet) -> NDArray[np.int16]:
-    return np.array([_levels_of(signature) for signature in signatures.signatures], np.int16)
 
 
 @lru_cache(maxsize=MAX_CACHED_SETS)
@@ -190,7 +188,7 @@ def context_features(tree: TagTree, lines: Lines, x: Floats) -> Floats:
     style = np.array([numbers.setdefault(style, len(numbers)) for style in lines.styles])
     columns = [
         near,
-        np.array([_text_features(text) for text in lines.texts]),
+        text_features(lines.texts),
         _place(tree, lines).T,
         _style(lines, style).T,
         _containers(tree, lines, sums).T,
@@ -205,17 +203,34 @@ def context_features(tree: TagTree, lines: Lines, x: Floats) -> Floats:
 def _names_and_tags(tree: TagTree, lines: Lines) -> tuple[Floats, NDArray[np.int64]]:
     """Return 1 / (1 + levels up to the nearest ancestor) for each name and tag, and the level of the heading that a line is in (else 0)."""
     depth = tree.depth
-    levels = _levels(tree.signature_set)[tree.signature[lines.row]]
-    for row, name in tree.attribute_by_row("id").items():
-        if name and row > 1 and (found := names_in(name)):
-            first, last = np.searchsorted(lines.row, (row, tree.end[row]))
+    signatures, number = np.unique(tree.signature[lines.row], return_inverse=True)
+    levels = np.array([_levels_of(tree.signatures[i]) for i in signatures.tolist()], np.int16)[number]
+    rows = [(row, found) for row, name in tree.attribute_by_row("id").items() if row > 1 and (found := names_in(name))]
+    if rows:
+        named = np.array([row for row, _ in rows])
+        places = np.searchsorted(lines.first, (tree.text_at[named], tree.text_end[named])).T.tolist()
+        for (first, last), (_, found), level in zip(places, rows, (depth[named] + 1).tolist(), strict=True):
             if first < last:
-                inside = levels[first:last]
                 for i in found:
-                    np.maximum(inside[:, i], depth[row] + 1, out=inside[:, i])
+                    np.maximum(levels[first:last, i], level, out=levels[first:last, i])
     near = np.where(levels > 0, 1 / np.maximum(1, depth[lines.row][:, np.newaxis] + 2 - levels), 0.0)
     headings = levels[:, FIRST_HEADING:] > 0
     return near, np.where(headings.any(axis=1), headings.argmax(axis=1) + 1, 0)
+
+
+def text_features(texts: tuple[str, ...]) -> Floats:
+    """Return what the texts of lines contain: a row per line, a column per name in TEXT_FEATURES."""
+    if compiled is None:
+        return text_features_python(texts)
+    x = np.frombuffer(bytearray(compiled.text_features(texts, MAX_SHORT))).reshape(-1, len(TEXT_FEATURES))
+    for i in (x[:, DIGITS] > 0).nonzero()[0].tolist():
+        x[i, PRICE_COLUMN] = PRICE.search(texts[i]) is not None
+    return x
+
+
+def text_features_python(texts: tuple[str, ...]) -> Floats:
+    """Compute `text_features` without native code."""
+    return np.array([_text_features(text) for text in texts], np.float64)
 
 
 def _text_features(text: str) -> tuple[float, ...]:
@@ -242,6 +257,7 @@ def _place(tree: TagTree, lines: Lines) -> Floats:
     return np.array(
         [
             tree.is_hidden_chunk[lines.first],
+            _is_declared(tree, lines),
             at / count,
             before / max(1.0, lines.chars.sum()),
             np.log1p(at),
@@ -251,6 +267,23 @@ def _place(tree: TagTree, lines: Lines) -> Floats:
             np.log1p(lines.chars * (1 - lines.linked)),
         ]
     )
+
+
+def _is_declared(tree: TagTree, lines: Lines) -> Bools:
+    """Return which longer lines begin with a text of the page's JSON-LD or description."""
+    texts = [
+        data[:MAX_DECLARED_CHARS]
+        for row, data in tree.data.items()
+        if "ld+json" in (tree.attr(row, "type") or "").lower()
+    ]
+    described = (row for row, name in tree.attribute_by_row("name").items() if name.lower() == "description")
+    texts += [tree.attr(row, "content") or "" for row in described]
+    declared = "\n".join(texts).lower()
+    is_declared = np.zeros(len(lines), bool)
+    if declared:
+        for i in ((lines.chars >= DECLARED_CHARS) & (lines.linked < 0.5)).nonzero()[0].tolist():
+            is_declared[i] = lines.texts[i][:DECLARED_CHARS].lower() in declared
+    return is_declared
 
 
 def _style(lines: Lines, style: NDArray[np.int64]) -> Floats:
@@ -276,7 +309,13 @@ def _containers(tree: TagTree, lines: Lines, sums: Floats) -> Floats:
         first, last = (np.searchsorted(lines.first, place[row]) for place in (tree.text_at, tree.text_end))
         chars, linked, count = sums[:, last] - sums[:, first]
         count = np.maximum(count, 1)
-        columns += [chars / total, linked / np.maximum(chars, 1), np.log1p(chars / count), np.log1p(count), (at - first) / count]
+        columns += [
+            chars / total,
+            linked / np.maximum(chars, 1),
+            np.log1p(chars / count),
+            np.log1p(count),
+            (at - first) / count,
+        ]
     return np.array(columns)
 
 

@@ -94,8 +94,8 @@ class BlockParams:
 def _fitted_weights() -> Mapping[str, float]:
     """Return the weights of the line features by name, from the judgement `article_line`."""
     judgement = load_judgement("article_line")
-    assert judgement.linear is not None
-    return dict(zip(judgement.features, judgement.linear[0].tolist(), strict=True))
+    weights = [] if judgement.linear is None else judgement.linear[0].tolist()
+    return dict(zip(judgement.features, weights, strict=True))
 
 
 @cache

@@ -53,7 +53,17 @@ BODY_NAMES = {
     "forum": re.compile(r"forum|topic|thread|question"),
 }
 TITLE_OF_LIST = re.compile(r"\b\d+\b")
-SHARES = ("near_post", "near_comment", "near_card", "near_product", "near_review", "near_content", "near_related", "near_code", "near_fold")
+SHARES = (
+    "near_post",
+    "near_comment",
+    "near_card",
+    "near_product",
+    "near_review",
+    "near_content",
+    "near_related",
+    "near_code",
+    "near_fold",
+)
 SHARE_COLUMNS = [CONTEXT_FEATURES.index(name) for name in SHARES]
 PRICE, QUESTION, HIDDEN = (CONTEXT_FEATURES.index(name) for name in ("price", "ends_question", "hidden"))
 DATE = FEATURES.index("date")
@@ -73,7 +83,7 @@ PAGE_FEATURES = (
 
 def kind_probabilities(page: Floats) -> Floats:
     """Return the probability of each of KINDS from the features of a page."""
-    return load_judgement("page_kind").probability(page[np.newaxis])[0]
+    return np.asarray(load_judgement("page_kind").probability(page[np.newaxis])[0])
 
 
 def most_probable_kind(probabilities: Floats) -> PageKind:
@@ -158,5 +168,3 @@ def _address(tree: TagTree) -> list[float]:
 def _body_class(tree: TagTree) -> str:
     rows = tree.rows("body").tolist()
     return " ".join([tree.attr(row, "class") or "" for row in (0, *rows[:1])]).lower()
-
-

@@ -83,3 +83,49 @@ PyObject *native_groups_in(PyObject *module, PyObject *args) {
     PyBuffer_Release(&first);
     return made;
 }
+
+enum { TEXT_FEATURES = 12 };   /* as in content/line_context.py */
+
+/* Return what `_text_features` of content/line_context.py counts in each text, without prices. */
+PyObject *native_text_features(PyObject *module, PyObject *args) {
+    PyObject *texts, *made = NULL;
+    Py_ssize_t max_short;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!n", &PyTuple_Type, &texts, &max_short)) return NULL;
+    Py_ssize_t count = PyTuple_GET_SIZE(texts);
+    if (!(made = PyBytes_FromStringAndSize(NULL, count * TEXT_FEATURES * (Py_ssize_t)sizeof(double)))) return NULL;
+    double *x = (double *)PyBytes_AS_STRING(made);
+    for (Py_ssize_t t = 0; t < count; t++, x += TEXT_FEATURES) {
+        PyObject *text = PyTuple_GET_ITEM(texts, t);
+        Py_ssize_t length = PyUnicode_Check(text) ? PyUnicode_GET_LENGTH(text) : 0;
+        if (!length) { PyErr_SetString(PyExc_ValueError, "a line is a text that is not empty"); Py_DECREF(made); return NULL; }
+        int kind = PyUnicode_KIND(text), is_short = length < max_short, bars = 0, cased = 0, lower = 0, after_cased = 0, is_title = 1;
+        const void *data = PyUnicode_DATA(text);
+        Py_ssize_t words = 1, commas = 0, sentences = 0, digits = 0;
+        for (Py_ssize_t i = 0; i < length; i++) {
+            Py_UCS4 c = PyUnicode_READ(kind, data, i), next = i + 1 < length ? PyUnicode_READ(kind, data, i + 1) : 0;
+            words += c == ' ';
+            commas += c == ',' || c == ';';
+            sentences += ((c == '.' || c == '?' || c == '!') && next == ' ') || c == 0x3002;
+            bars |= c == '|' || c == 0xb7 || c == 0x2022;
+            if (!is_short) continue;
+            digits += Py_UNICODE_ISDIGIT(c) != 0;
+            if (Py_UNICODE_ISUPPER(c) || Py_UNICODE_ISTITLE(c)) {
+                is_title &= !after_cased;
+                lower |= Py_UNICODE_ISTITLE(c);
+                cased = after_cased = 1;
+            } else if (Py_UNICODE_ISLOWER(c)) {
+                is_title &= after_cased;
+                lower = cased = after_cased = 1;
+            } else after_cased = 0;
+        }
+        Py_UCS4 first = PyUnicode_READ(kind, data, 0), last = PyUnicode_READ(kind, data, length - 1);
+        int asks = last == '?' || last == 0xff1f;
+        const double values[TEXT_FEATURES] = {
+            (double)words, (double)commas, (double)sentences, asks || last == '.' || last == '!' || last == 0x3002 || last == 0xff01,
+            last == ':' || last == 0xff1a, asks, Py_UNICODE_ISLOWER(first) != 0, is_short && cased && is_title, is_short && cased && !lower,
+            is_short ? (double)digits / (double)length : 0, 0, bars};
+        memcpy(x, values, sizeof values);
+    }
+    return made;
+}

@@ -106,9 +106,14 @@
 
    judge.c: fitted judgements
    --------------------------
-   groups_in(name, words, groups, first) -> int or None
-       Return the groups of words that a class or id contains, as a bit set; None if it is not ASCII. Reference: `NAME_PATTERNS` of
+   text_features(texts, max_short) -> bytes, float64[12 * lines]
+       Count what the texts of lines contain, a column per name in TEXT_FEATURES; the column `price` is 0. Reference: `_text_features` of
        content/line_context.py.
+       texts         tuple of str               not empty
+       max_short     int                        length from which a line is not short
+   groups_in(name, words, groups, first) -> int or None
+       Return the groups of words that a class or id contains, as a bit set; None if it is not ASCII. Reference: `bits_in_python` of
+       content/name_groups.py.
        words         tuple of bytes             lower-case words, sorted by their first letter
        groups        uint8[2 * words]           group of each word, less than 63; bits 1: no letter before it, 2: no letter after it
        first         int32[27]                  first word of each letter, and the number of words
@@ -342,4 +347,5 @@ PyObject *native_count_words(PyObject *module, PyObject *args);
 PyObject *native_weigh_words(PyObject *module, PyObject *args);
 PyObject *native_weigh_pairs(PyObject *module, PyObject *args);
 PyObject *native_tree_sums(PyObject *module, PyObject *args);
+PyObject *native_text_features(PyObject *module, PyObject *args);
 PyObject *native_groups_in(PyObject *module, PyObject *args);

@@ -496,7 +496,8 @@ SMALL_PAGE = b"""<!doctype html><html lang=en><title> A  page </title><script ty
 <p>One <b> two</b><i>t</i>hree <!-- no --> <em>f\xc3\xa4ur </em> </p><table><tr><th>a<td itemprop=b>c<td>d</table><pre>
  e  f
 </pre><style>.s { display: none }</style><i class=s>s</i>
-<dialog>g</dialog><noscript>n</noscript><p>w<span>or</span>d of a page</p><a href="/h" hidden>i</a><p style="Display: none">j<svg><a xlink:href=k /></svg><unknown-tag>l"""
+<noscript>n</noscript>
+<dialog>g</dialog><p>w<span>or</span>d of a page</p><a href="/h" hidden>i</a><p style="Display: none">j<svg><a xlink:href=k /></svg><unknown-tag>l"""
 
 
 def _ints(values: Sequence[int]) -> Ints:
