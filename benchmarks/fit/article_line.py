@@ -74,7 +74,7 @@ class Corpus:
         """Fit the weights of the line features on these pages."""
         x, y, weight = (np.concatenate([column[i] for i in pages]) for column in (self.x, self.y, self.weight))
         weights = logistic_weights(x, y, weight, PENALTY)
-        return {name: round(float(w), 2) for name, w in zip(FEATURES, weights, strict=True)}
+        return {name: round(float(w), 1) for name, w in zip(FEATURES, weights, strict=True)}
 
     def fitted_params(self, pages: list[int]) -> BlockParams:
         """Fit all parameters on these pages; the second stage uses first-stage predictions for sites that were left out."""

@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from upwell.content.line_context import CONTEXT_FEATURES, NAME_GROUPS, context_features
+from upwell.content.line_context import (
+    CONTEXT_FEATURES,
+    NAME_GROUPS,
+    TEXT_FEATURES,
+    context_features,
+    text_features,
+    text_features_python,
+)
 from upwell.content.lines import ROLE_NAMES, line_features, split_lines
 from upwell.content.main_content import find_blocks, learn_site
 from upwell.content.main_text import CONTENT_FEATURES, choose_lines, find_main_text
@@ -172,3 +179,25 @@ def test_a_page_that_only_scripts_show_has_the_text_it_declares() -> None:
     data = '{"@type": "Article", "articleBody": "<p>The pump is quiet again.</p> It was the second valve."}'
     html = f'<script type="application/ld+json">{data}</script><div id=app><p>Loading</p></div>'
     assert find_main_text(read(html, reveals=True)).text == "The pump is quiet again. It was the second valve."
+
+
+def test_native_and_plain_code_count_the_same_in_texts() -> None:
+    texts = (
+        "x",
+        "?",
+        "A Title Of It",
+        "ALL CAPS 12",
+        "ǅ a",
+        "Ǆ",
+        "ß",
+        "A1b",
+        "日本。語",
+        "１２３",
+        "$ 12.50",
+        "12 kr",
+        "a, b; c. d! e?",
+        "one | two",
+        "l" * 90,
+    )
+    np.testing.assert_array_equal(text_features(texts), text_features_python(texts))
+    assert text_features(("$12",))[0, TEXT_FEATURES.index("price")] == 1

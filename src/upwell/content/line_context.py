@@ -22,7 +22,16 @@ from upwell.native import compiled
 from upwell.page.path_signatures import MAX_CACHED_SETS, PathSignature, SignatureSet
 from upwell.page.tree import TagTree
 
-__all__ = ["CONTEXT_FEATURES", "NAMES", "context_features", "names_in", "text_features", "text_features_python"]
+__all__ = [
+    "CONTEXT_FEATURES",
+    "NAMES",
+    "NAME_GROUPS",
+    "TEXT_FEATURES",
+    "context_features",
+    "names_in",
+    "text_features",
+    "text_features_python",
+]
 
 # Parts of lower-case classes and ids; `^` and `$` mark a part that has no letter before or after it.
 NAMES = {
