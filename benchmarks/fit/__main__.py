@@ -9,7 +9,7 @@ import benchmarks.fit
 from benchmarks.corpora import require
 from benchmarks.fit.fitting import save
 
-SHARED = {"__main__", "fitting"}
+SHARED = {"__main__", "content_pages", "fitting"}
 
 
 def names() -> list[str]:

@@ -14,14 +14,17 @@ from urllib.request import urlopen
 import numpy as np
 
 from benchmarks.corpora import CORPORA, by_site, labels, scorer
+from benchmarks.fit.content_pages import content_labels, raw_pages
 from upwell.content import main_content as blocks
+from upwell.content.main_text import find_main_text
 from upwell.demo import Switches, serve
 from upwell.page.tree import TagTree, read
 from upwell.papers import wisdom
 
-__all__ = ["articles", "tocs"]
+__all__ = ["articles", "content", "tocs"]
 
 LABELS = Path(__file__).with_name("toc_labels.json")
+EVERY_CONTENT = 3  # one of this number of pages is read
 LEARN = 60  # pages of an application that are learned from
 DEMO = {
     "list": "/html/body/main/ul",
@@ -43,6 +46,21 @@ def articles(corpus: str, alone: bool) -> dict[str, float]:
             found.append({"page": row["page"], "blocks": [{"type": b.type, "text": b.text} for b in known]})
     score = scorer("articles").score(rows, found)
     return {name: score[name] for name in ("f1", "precision", "recall")}
+
+
+def content() -> dict[str, float]:
+    """Score the main content of every third page of the content corpus. The judgements were fitted on these pages, so the figures are
+    higher than those with domains left out, which `python -m benchmarks.fit content_line` prints.
+    """
+    rows = content_labels()[::EVERY_CONTENT]
+    wanted = {row["page"] for row in rows}
+    found = [
+        {"page": name, "main": find_main_text(read(body, reveals=True)).text}
+        for name, body in raw_pages()
+        if name in wanted
+    ]
+    score = scorer("content").score(rows, found)
+    return {"f1": score["f1"], "with": score["with"], "without": score["without"], **score["kinds"]}
 
 
 def tocs(alone: bool) -> dict[str, float]:

@@ -171,6 +171,7 @@ MEASURES: dict[str, Callable[[], dict[str, float]]] = {
     "articles/site": partial(blocks.articles, "news", alone=False),
     "articles/alone": partial(blocks.articles, "news", alone=True),
     "articles/more": partial(blocks.articles, "articles", alone=True),
+    "content": blocks.content,
     "tocs/site": partial(blocks.tocs, alone=False),
     "tocs/alone": partial(blocks.tocs, alone=True),
     "records/tbdw+links": partial(records, "answers/tbdw", links=True),

@@ -11,18 +11,20 @@ from collections.abc import Callable, Iterator
 from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks.corpora import CORPORA, by_site, labels, require
+from benchmarks.fit.content_pages import raw_pages
 from benchmarks.speed import ask, entities, extract, growth, harvest, search, table_page
 from benchmarks.speed.table import Row, show
 from benchmarks.speed.turns import in_turns
 from upwell.content.main_content import find_blocks
+from upwell.content.main_text import find_main_text
 from upwell.page import tokens as terms
 from upwell.page.charset import decode
 from upwell.page.tree import read
 from upwell.source.learn import learn_source
 
 READ_BAR, APPLY_BAR, WORST_APPLY_BAR = 2.0, 5.0, 8.0
-EVERY_PAGE, EVERY_SITE, EVERY_ARTICLE = 4, 3, 5  # one of this number of pages of the corpora is read
-BLOCKS_BAR = 1 / 8
+EVERY_PAGE, EVERY_SITE, EVERY_ARTICLE, EVERY_CONTENT = 4, 3, 5, 20  # one of this number of pages of the corpora is read
+BLOCKS_BAR, CONTENT_BAR = 1 / 8, 1 / 4
 
 
 def page_rows() -> Iterator[Row]:
@@ -62,6 +64,18 @@ def article_rows() -> Iterator[Row]:
     yield _row("the article of a page; trafilatura", ours, theirs, BLOCKS_BAR, len(pages))
 
 
+def content_rows() -> Iterator[Row]:
+    """Measure the main content of a single page of any kind, from its bytes, relative to trafilatura."""
+    import trafilatura
+
+    pages = [page for number, (_, page) in enumerate(raw_pages()) if number % EVERY_CONTENT == 0]
+    ours, theirs = in_turns(
+        [lambda page: find_main_text(read(page, reveals=True)), lambda page: trafilatura.extract(decode(page)[0])],
+        pages,
+    )
+    yield _row("the main content of a page of any kind; trafilatura", ours, theirs, CONTENT_BAR, len(pages))
+
+
 def harvest_rows() -> Iterator[Row]:
     """Measure a harvest of the demo site and of each of `SITES` relative to a Scrapy spider, and continuing it relative to the harvest."""
     with harvest.demo_site() as demo:
@@ -85,6 +99,7 @@ PARTS: dict[str, Callable[[], Iterator[Row]]] = {
     "apply": apply_rows,
     "records": record_page_rows,
     "article": article_rows,
+    "content": content_rows,
     "harvest": harvest_rows,
     "growth": growth.usual_rows,
     "ask": ask.rows,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from upwell.answers.argument_roles import ArgumentRole
     from upwell.answers.pager import NextPage
     from upwell.content.main_content import BlockType, Structure
+    from upwell.content.page_kind import PageKind
     from upwell.source.apply import ReadingChecks
     from upwell.types import Form, Kind, SearchInterface
 
@@ -217,10 +218,20 @@ class PageBlocks:
     page: str
     structure: Structure | None
     blocks: tuple[BlockOnPage, ...]
+    kind: PageKind | None = None  # what kind of page it is
+    main: str | None = None  # the whole main content as plain text, one block per line
+    title: str | None = None
+    author: str | None = None
+    date: str | None = None
 
     def as_dict(self) -> dict[str, object]:
         return {
             "page": self.page,
+            "kind": self.kind,
+            "title": self.title,
+            "author": self.author,
+            "date": self.date,
+            "main": self.main,
             "structure": self.structure.as_dict() if self.structure else None,
             "blocks": [block.as_dict() for block in self.blocks],
         }

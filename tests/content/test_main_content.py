@@ -213,7 +213,8 @@ def test_blocks_of_a_folder_and_of_a_live_site(demo: Running, tmp_path: Path) ->
         (tmp_path / f"{i}.html").write_text(page(i))
     rows = list(upwell.blocks(tmp_path))
     assert [row.page for row in rows] == ["0.html", "1.html", "2.html"]
-    assert all(set(row.as_dict()) == {"page", "structure", "blocks"} for row in rows)
+    keys = {"page", "kind", "title", "author", "date", "main", "structure", "blocks"}
+    assert all(set(row.as_dict()) == keys for row in rows)
     crawled = list(upwell.blocks(f"{demo.url}search?q=lima", depth=1, follow="toc", budget=5, manners=Manners(rate=0)))
     assert len(crawled) == 5
     assert crawled[0].page == f"{demo.url}search?q=lima"

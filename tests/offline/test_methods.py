@@ -22,6 +22,7 @@ SHAPES = {
     "main": "<section><h3><a href=/{0}>{1}</a></h3><p>{2}</p></section>",
 }
 LIST = "/html[1]/body[1]/div[1]/"
+BLOCK_KEYS = {"page", "kind", "title", "author", "date", "main", "structure", "blocks"}
 KEYS = {"page", "kind", "cluster", "pagelets", "records", "checks"}
 
 
@@ -93,7 +94,7 @@ def test_wisdom_as_published(tmp_path: Path) -> None:
     rows = list(upwell.blocks(tmp_path, method="wisdom"))
     assert [row.page for row in rows] == sorted(f"{word}.html" for word in words)
     (article,) = [block for block in rows[0].blocks if block.type == "article"]
-    assert set(rows[0].as_dict()) == {"page", "structure", "blocks"}
+    assert set(rows[0].as_dict()) == BLOCK_KEYS
     assert article.path == "/html[1]/body[1]/div[1]"
     assert "comet title" in article.text
     assert "comet519" in article.text
@@ -114,7 +115,7 @@ def test_unknown_methods_are_rejected_with_the_choices(tmp_path: Path) -> None:
 
 def test_the_command_line_has_the_methods(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answers(tmp_path, "ul")
-    for verb, method, keys in (("extract", "thor", KEYS), ("blocks", "wisdom", {"page", "structure", "blocks"})):
+    for verb, method, keys in (("extract", "thor", KEYS), ("blocks", "wisdom", BLOCK_KEYS)):
         app([verb, str(tmp_path), "--method", method, "--json"], standalone_mode=False)
         lines = capsys.readouterr().out.splitlines()
         assert len(lines) == 12

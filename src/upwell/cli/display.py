@@ -78,7 +78,7 @@ def _(result: LinksOfAnswers) -> Iterator[str]:
 
 @lines.register
 def _(result: PageBlocks) -> Iterator[str]:
-    yield f"{result.page}:"
+    yield f"{result.page}: {result.kind}" if result.kind else f"{result.page}:"
     for block in result.blocks:
         yield f"  {block.type:<8} {' '.join(block.text.split())[:MAX_TEXT]}"
 

@@ -20,6 +20,7 @@ from math import log2
 import numpy as np
 from numpy.typing import NDArray
 
+from upwell.content.name_groups import NameGroups
 from upwell.lexicon.scripts import CJK_RUN
 from upwell.native import compiled
 from upwell.page.path_signatures import BROKEN, INLINE, MAX_CACHED_SETS, PathSignature, SignatureSet
@@ -54,25 +55,25 @@ __all__ = [
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-# Patterns of lower-case classes and ids that suggest a role.
-CAPTION_NAME = re.compile(r"caption|credit|photo|image|img|thumb|cutline|gallery|slide|figure")
-ASIDE_NAME = re.compile(
-    r"comment|relat|shar(?:e|ing)|social|promo|sponsor|advert|(?<![a-z])ads?(?![a-z])|foot|nav|menu|side|tool|byline|author|date|"
-    r"time|meta|tags?(?![a-z])|rss|subscri|newsletter|bread|crumb|pager|paginat|print|e-?mail|poll|widget|teaser|more|links|media|"
-    r"video|bio|disclaim|copyright|login|popular|recommend|rail|module|box|signup|trend|follow"
+# Words of classes and ids that suggest a role.
+COMMENT_WORDS = "comment disqus reply replies respons respond feedback review"
+ROLE_NAMES = NameGroups(
+    {
+        "caption": "caption credit photo image img thumb cutline gallery slide figure",
+        "aside": "comment relat share sharing social promo sponsor advert ^ad$ ^ads$ foot nav menu side tool byline author date time meta tag$ "
+        "tags$ rss subscri newsletter bread crumb pager paginat print email e-mail poll widget teaser more links media video bio disclaim "
+        "copyright login popular recommend rail module box signup trend follow",
+        "body": "article body content entry story text post main para",
+        "comment": COMMENT_WORDS,
+        "overlay": "cookie consent gdpr modal popup pop-up overlay banner hidden visually sr-only screenreader screen-reader paywall subscri "
+        "newsletter signup sign-up noprint",
+        "related": "relat recommend popular trend more also promo sponsor teaser recirc readnext read-next gallery carousel slide",
+        # blocks of many items with prose, which together may exceed the text
+        "items": COMMENT_WORDS + " gallery carousel slideshow slide-show",
+    }
 )
-COMMENT_NAME = re.compile(r"comment|disqus|repl(?:y|ies)|respon[sd]|feedback|review")
-OVERLAY_NAME = re.compile(
-    r"cookie|consent|gdpr|modal|pop-?up|overlay|banner|hidden|visually|sr-only|screen-?reader|paywall|subscri|newsletter|sign-?up|noprint"
-)
-RELATED_NAME = re.compile(
-    r"relat|recommend|popular|trend|more|also|promo|sponsor|teaser|recirc|read-?next|gallery|carousel|slide"
-)
-BODY_NAME = re.compile(r"article|body|content|entry|story|text|post|main|para")
-# Blocks of many items with prose, which together may exceed the text.
-ITEMS_NAME = re.compile(COMMENT_NAME.pattern + "|gallery|carousel|slide-?show")
-ROLE_NAMES = (CAPTION_NAME, ASIDE_NAME, BODY_NAME, COMMENT_NAME, OVERLAY_NAME, RELATED_NAME, ITEMS_NAME)
-ALL_ROLES, IS_ITEMS = (1 << len(ROLE_NAMES)) - 1, 1 << ROLE_NAMES.index(ITEMS_NAME)
+ROLES = len(ROLE_NAMES.names)
+ALL_ROLES, IS_ITEMS = (1 << ROLES) - 1, 1 << ROLE_NAMES.names.index("items")
 GAP_TEXT = ("", " ", EDGE)  # text inserted for GLUED, SPACED and BROKEN when all lines are built at once
 
 
@@ -217,11 +218,7 @@ def _code_of_tag(tag: str) -> int:
     return code
 
 
-@lru_cache(maxsize=100_000)
-def name_roles(name: str) -> int:
-    """Return the roles that match a class or id, a bit per pattern of ROLE_NAMES; lower() is four times as fast as re.I."""
-    name = name.lower()
-    return sum((words.search(name) is not None) << i for i, words in enumerate(ROLE_NAMES))
+name_roles = ROLE_NAMES.bits_in  # the roles that a class or id suggests, a bit per group
 
 
 # Features of lines.
@@ -230,7 +227,7 @@ COUNT_BITS = 9
 MAX_COUNT = (1 << COUNT_BITS) - 1
 # Counters of each role packed into one number, so that roles can be summed.
 ROLE_COUNTS = np.array(
-    [sum((roles >> i & 1) << COUNT_BITS * i for i in range(len(ROLE_NAMES))) for roles in range(ALL_ROLES + 1)],
+    [sum((roles >> i & 1) << COUNT_BITS * i for i in range(ROLES)) for roles in range(ALL_ROLES + 1)],
     dtype=np.int64,
 )
 # weight of prose in blocks of items; swept with sites left out: 0 (fails if a class misleads), 0.1, 0.2, 0.3
@@ -432,7 +429,7 @@ def _named_roles(tree: TagTree, lines: Lines, top: int, roles: NDArray[np.int64]
     rows = np.flatnonzero(roles)
     rows = rows[(rows > top) | (tree.end[rows] <= top)]
     counts = _sum_above(tree, rows, ROLE_COUNTS[roles[rows]], lines.row)
-    return np.minimum([counts >> COUNT_BITS * i & MAX_COUNT for i in range(len(ROLE_NAMES))], 2) / 2
+    return np.minimum([counts >> COUNT_BITS * i & MAX_COUNT for i in range(ROLES)], 2) / 2
 
 
 def _sum_above(tree: TagTree, rows: NDArray[np.intp], values: NDArray[np.int64], inside: Ints) -> NDArray[np.int64]:

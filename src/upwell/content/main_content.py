@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Literal
 
 import numpy as np
@@ -27,6 +27,7 @@ from upwell.content.lines import (
     split_lines,
 )
 from upwell.content.table_of_contents import TableOfContents, find_tables_of_contents
+from upwell.judge.judgement import load_judgement
 from upwell.page.tree import Ints, TagTree
 from upwell.papers.wisdom import Entropies
 
@@ -44,16 +45,6 @@ __all__ = [
 
 BlockType = Literal["article", "title", "date", "author", "toc"]
 
-# Weights of the line features, fitted by `python -m benchmarks.fit_blocks`, which also cross-validates with whole sites left out.
-WEIGHTS = {
-    "constant": -4.4, "size": 3.0, "linked": 0.2, "all_linked": -0.8, "ends_sentence": 0.9, "partly_linked": -0.2, "paragraph": 0.5,
-    "heading": 1.3, "list_item": 2.5, "cell": 0.6, "in_control": -1.3, "in_list": 0.3, "in_form": -1.8, "in_aside": -4.1,
-    "in_figure": -0.2, "in_quote": 3.9, "in_article": 2.4, "in_header": -0.9, "named_caption": -4.3, "named_aside": -4.0,
-    "named_body": 0.1, "named_comment": -0.9, "named_overlay": -1.5, "named_related": -1.5, "named_items": -0.9, "in_title": 0.2,
-    "date": -2.0, "byline": -2.3, "copyright": -2.7, "prose_in_style": 0.7, "prose_in_parent": 0.3, "in_main": 0.2, "before_main": -1.2,
-    "after_main": 0.4, "prose_beside": 0.7, "prose_around": 0.3, "linked_in_parent": -0.2, "linked_above": -1.0, "short_in_parent": 0.6,
-    "company": 1.4, "in_core": 0.1, "in_wide_core": 1.6, "before_core": -1.0, "after_core": -1.2,
-}  # fmt: skip
 IN_ASIDE = FEATURES.index("in_aside")  # nav, footer, aside
 NAMED_ASIDE, IN_TITLE, HEADING = (FEATURES.index(name) for name in ("named_aside", "in_title", "heading"))
 # Elements (header; article, main) in which a headline is a block of its own, not part of the article's text.
@@ -75,9 +66,9 @@ HEADING_BONUS = 0.25  # added to the agreement with <title> if a line is a headi
 class BlockParams:
     """Parameters of block detection; evidence is the log odds that a line belongs to the article."""
 
-    weights: Mapping[str, float] = field(default_factory=lambda: WEIGHTS)  # weights of the line features
+    weights: Mapping[str, float] = field(default_factory=lambda: _fitted_weights())  # of the line features
     max_evidence: float = 4.0  # evidence of a line is clipped here before it counts for its style
-    own: float = 0.75  # weight of a line's own evidence; fitted: `python -m benchmarks.fit_blocks`
+    own: float = 0.75  # weight of a line's own evidence; fitted: `python -m benchmarks.fit article_line`
     style: float = 0.25  # weight of the mean evidence of its style on the site; fitted
     repeated: float = 1.04  # weight of the share of other pages that contain the line; fitted
     seen: float = 2.97  # weight of the fact that another page contains it; fitted
@@ -100,7 +91,17 @@ class BlockParams:
         return np.array([self.weights.get(name, 0.0) for name in FEATURES])
 
 
-DEFAULT_PARAMS = BlockParams()
+def _fitted_weights() -> Mapping[str, float]:
+    """Return the weights of the line features by name, from the judgement `article_line`."""
+    judgement = load_judgement("article_line")
+    weights = [] if judgement.linear is None else judgement.linear[0].tolist()
+    return dict(zip(judgement.features, weights, strict=True))
+
+
+@cache
+def default_params() -> BlockParams:
+    """Return the fitted parameters."""
+    return BlockParams()
 
 
 @dataclass
@@ -117,7 +118,8 @@ class LearnedSite:
 
     def add(self, tree: TagTree, params: BlockParams | None = None) -> None:
         """Add a page."""
-        params = params or DEFAULT_PARAMS
+        params = params or default_params()
+        tree = tree.without_hidden_text()
         lines = split_lines(tree)
         self.lines.add(Counter(lines.texts))
         evidence = np.clip(_own_evidence(line_features(tree, lines), params), -params.max_evidence, params.max_evidence)
@@ -183,9 +185,10 @@ def find_blocks(
 ) -> tuple[Block, ...]:
     """Find the informative blocks of a page, alone or with the statistics of its site, which are more reliable.
 
-    Without `tables` only the article is returned, without tables of contents.
+    Without `tables` only the article is returned, without tables of contents. Hidden text is left out.
     """
-    params = params or DEFAULT_PARAMS
+    params = params or default_params()
+    tree = tree.without_hidden_text()
     site = site if site is not None and site.pages > 1 else None
     lines = split_lines(tree)
     x = line_features(tree, lines)

@@ -23,6 +23,8 @@ static PyMethodDef functions[] = {
     {"weigh_words", native_weigh_words, METH_VARARGS, "Compute what words are worth as queries."},
     {"weigh_pairs", native_weigh_pairs, METH_VARARGS, "Compute what pairs of words are worth as queries."},
     {"tree_sums", native_tree_sums, METH_VARARGS, "Add the leaves that rows of features reach in all trees."},
+    {"text_features", native_text_features, METH_VARARGS, "Count what the texts of lines contain."},
+    {"groups_in", native_groups_in, METH_VARARGS, "Return the groups of words that a class or id contains, as a bit set."},
     {NULL, NULL, 0, NULL},
 };
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "upwell.native._native", "Native code; native.h documents it.", -1, functions, NULL, NULL, NULL, NULL};

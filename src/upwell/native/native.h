@@ -39,7 +39,8 @@
        td, th, dialog int   the parser's numbers of these tags
        tag_display   dict[str, int]   for tags that are not displayed as blocks: edge | shown << 2 | shapes << 4 | marks << 5, as in `PathSignature`
 
-   walk(html, limit=0) -> dict or None
+   walk(html, limit=0, reveals=False) -> dict or None
+       With `reveals`, the text of hidden elements and of <noscript> is kept (`PathSignature.revealed`).
        Parse a page and return its columns; None if the parser fails. html: bytes, UTF-8.
        limit         int                 bytes of memory from which on the parser reads no further; 0: no limit
        parsed        int                 bytes of the page that were parsed
@@ -107,6 +108,17 @@
 
    judge.c: fitted judgements
    --------------------------
+   text_features(texts, max_short) -> bytes, float64[12 * lines]
+       Count what the texts of lines contain, a column per name in TEXT_FEATURES; the column `price` is 0. Reference: `_text_features` of
+       content/line_context.py.
+       texts         tuple of str               not empty
+       max_short     int                        length from which a line is not short
+   groups_in(name, words, groups, first) -> int or None
+       Return the groups of words that a class or id contains, as a bit set; None if it is not ASCII. Reference: `bits_in_python` of
+       content/name_groups.py.
+       words         tuple of bytes             lower-case words, sorted by their first letter
+       groups        uint8[2 * words]           group of each word, less than 63; bits 1: no letter before it, 2: no letter after it
+       first         int32[27]                  first word of each letter, and the number of words
    tree_sums(x, features, depth, feature, at, leaf) -> bytes, float64[rows]
        Add the leaves that each row of features reaches in all trees. Reference: `plain_tree_sums` of judge/judgement.py.
        x             float64[rows * features]   features of each row
@@ -337,3 +349,5 @@ PyObject *native_count_words(PyObject *module, PyObject *args);
 PyObject *native_weigh_words(PyObject *module, PyObject *args);
 PyObject *native_weigh_pairs(PyObject *module, PyObject *args);
 PyObject *native_tree_sums(PyObject *module, PyObject *args);
+PyObject *native_text_features(PyObject *module, PyObject *args);
+PyObject *native_groups_in(PyObject *module, PyObject *args);

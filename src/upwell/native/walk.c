@@ -89,7 +89,7 @@ typedef struct {
     int32_t above, column;      /* entry of the parent, or -1; position of a cell in its table row, or 0 */
     uintptr_t tag_number;       /* the parser's number of the tag; 0 if the parser does not know the tag, then `tag` is set */
     Str tag, cls, prop;         /* data is NULL if absent */
-    int8_t hidden, shown, shapes, edge, marks;   /* as in PathSignature */
+    int8_t hidden, shown, revealed, shapes, edge, marks;   /* as in PathSignature */
     int32_t follower;           /* entry of the row that followed last time; most often it does again */
     int32_t page_number;        /* number among the signatures of the page that was walked last, … */
     uint64_t walk;              /* … which was this walk */
@@ -123,6 +123,7 @@ typedef struct {
     int pending;                                 /* strongest edge since the last chunk */
     SignatureTable *table;
     uint64_t walk;                               /* number of this walk */
+    int reveals;                                 /* 1: keep the text of hidden elements */
     int32_t last_entry;                          /* entry of the previous row, or -1 */
     Name *name_table;
     size_t name_mask, name_count;
@@ -303,7 +304,12 @@ static int set_display(const SignatureTable *table, Entry *entry, Node *node) {
     entry->shown = entry->hidden ? UNSHOWN : display >> 2 & 3;
     entry->shapes = display >> 4 & 1;
     entry->marks = display >> 5 & 1;
-    if (entry->above >= 0 && table->entries[entry->above].shown > entry->shown) entry->shown = table->entries[entry->above].shown;
+    entry->revealed = display >> 6 & 3;
+    if (entry->above >= 0) {
+        const Entry *above = &table->entries[entry->above];
+        if (above->shown > entry->shown) entry->shown = above->shown;
+        if (above->revealed > entry->revealed) entry->revealed = above->revealed;
+    }
     return 0;
 }
 
@@ -602,7 +608,7 @@ static int walk_nodes(Walk *w, Node *root) {
         } else if (node->local_name != TEXT) beside = -1;
         else if (!is_empty_text(node)) {
             const Str *text = &((Text *)node)->text;
-            int shown = entry_of(w, above)->shown;
+            int shown = w->reveals ? entry_of(w, above)->revealed : entry_of(w, above)->shown;
             if (shown == UNSHOWN) {
                 if (keep_unshown(w, text, node->parent, above) < 0) return -1;
             } else {
@@ -641,9 +647,9 @@ static PyObject *result_of(Walk *w, Py_ssize_t parsed) {
 }
 
 /* Return the columns of a page. */
-static PyObject *walk(Node *root, Py_ssize_t parsed) {
+static PyObject *walk(Node *root, Py_ssize_t parsed, int reveals) {
     static uint64_t walks;
-    Walk w = {.walk = ++walks, .last_entry = -1};
+    Walk w = {.walk = ++walks, .reveals = reveals, .last_entry = -1};
     if (!(w.table = acquire_table())) return NULL;
     PyObject **objects[] = {&w.signatures, &w.new_signatures, &w.chunks, &w.names, &w.data, &w.sheets, &w.title};
     for (size_t i = 0; i < 4; i++) *objects[i] = PyList_New(0);
@@ -761,9 +767,10 @@ static unsigned int parse_within(void *document, const unsigned char *html, size
 PyObject *native_walk(PyObject *module, PyObject *args) {
     PyObject *html;
     Py_ssize_t limit = 0;
+    int reveals = 0;
     size_t parsed;
     (void)module;
-    if (!PyArg_ParseTuple(args, "S|n", &html, &limit)) return NULL;
+    if (!PyArg_ParseTuple(args, "S|np", &html, &limit, &reveals)) return NULL;
     if (!lexbor.create) { PyErr_SetString(PyExc_RuntimeError, "bind was not called"); return NULL; }
     void *document = take_document();
     if (!document) return PyErr_NoMemory();
@@ -779,7 +786,7 @@ PyObject *native_walk(PyObject *module, PyObject *args) {
         lexbor.destroy(document);
         Py_RETURN_NONE;
     }
-    PyObject *result = walk(root, (Py_ssize_t)parsed);
+    PyObject *result = walk(root, (Py_ssize_t)parsed, reveals);
     long long needed = parser_bytes - before;   /* 0 where it is not counted */
     give_back(document, needed > PyBytes_GET_SIZE(html) * 8 ? needed : PyBytes_GET_SIZE(html) * 8);
     return result;

@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from upwell.content import main_content
+from upwell.content.main_text import MainText, find_main_text
+from upwell.content.page_metadata import declared_metadata
 from upwell.errors import WrongUsage
 from upwell.net.access import split_credentials
 from upwell.net.manners import Manners
@@ -104,6 +106,7 @@ METHODS = ("upwell", "wisdom")
 MAX_LEARNED_PAGES = 1000  # pages of a site used for learning; Wisdom §4.1: entropies stay within 0.1 beyond 200
 
 BlockReader = Callable[[TagTree], tuple[main_content.Block, ...]]
+MainReader = Callable[[TagTree], MainText]
 
 
 def blocks(
@@ -153,15 +156,15 @@ def _pages_with_blocks(
         with crawl_storage(address, out) as (state, archive):
             crawl_manners = replace(manners, access=access)
             crawled = run_to_end(crawl(address, depth, follow, budget, crawl_manners, state=state, archive=archive))
-        find_blocks = learn_reader(method, (tree for _, tree in crawled))
+        find_blocks, find_main = _learn_readers(method, (tree for _, tree in crawled))
         for name, tree in crawled:
-            yield page_blocks(name, tree, find_blocks(tree))
+            yield page_blocks(name, tree, find_blocks(tree), find_main(tree))
         return
     sample = sample_evenly(_saved_pages(places), MAX_LEARNED_PAGES)
-    find_blocks = learn_reader(method, (page.tree() for page in sample))
+    find_blocks, find_main = _learn_readers(method, (page.tree(reveals=True) for page in sample))
     for page in _saved_pages(places):  # pages are read twice, so that memory does not grow with the site
-        tree = page.tree()
-        yield page_blocks(page.name, tree, find_blocks(tree))
+        tree = page.tree(reveals=True)
+        yield page_blocks(page.name, tree, find_blocks(tree), find_main(tree))
 
 
 def _saved_pages(places: tuple[str | Path, ...]) -> Iterator[SavedPage]:
@@ -183,12 +186,22 @@ def learn_reader(method: str, trees: Iterable[TagTree]) -> BlockReader:
     return partial(_own_blocks, site=main_content.learn_site(trees))
 
 
+def _learn_readers(method: str, trees: Iterable[TagTree]) -> tuple[BlockReader, MainReader]:
+    """Learn a site from its pages, read with their hidden text; return what finds the blocks and the main content of a page."""
+    if method == "wisdom":
+        entropies = wisdom.learn_site_entropies(tree.without_hidden_text() for tree in trees)
+        return partial(_wisdom_blocks, site=entropies), find_main_text
+    site = main_content.learn_site(trees)
+    return partial(_own_blocks, site=site), partial(find_main_text, site=site)
+
+
 def _own_blocks(tree: TagTree, *, site: main_content.LearnedSite) -> tuple[main_content.Block, ...]:
     return main_content.find_blocks(tree, site)
 
 
 def _wisdom_blocks(tree: TagTree, *, site: wisdom.WisdomSite) -> tuple[main_content.Block, ...]:
     """Return the rows that Wisdom finds for each type as one block, scored by their share of the page's feature."""
+    tree = tree.without_hidden_text()
     coverage = site.coverage(tree)
     blocks = []
     for kind in ("article", "toc"):
@@ -203,10 +216,19 @@ def _wisdom_blocks(tree: TagTree, *, site: wisdom.WisdomSite) -> tuple[main_cont
     return tuple(blocks)
 
 
-def page_blocks(name: str, tree: TagTree, blocks: tuple[main_content.Block, ...]) -> PageBlocks:
-    """Build the result for one page."""
+def page_blocks(
+    name: str, tree: TagTree, blocks: tuple[main_content.Block, ...], main: MainText | None = None
+) -> PageBlocks:
+    """Build the result for one page; a block that shows title, author or date is preferred to what the page declares."""
+    shown = {block.type: block.text for block in blocks}
+    declared = declared_metadata(tree)
     return PageBlocks(
         page=name,
+        kind=main.kind if main else None,
+        main=main.text if main else None,
+        title=shown.get("title") or declared.title,
+        author=declared.author or shown.get("author"),
+        date=declared.date or shown.get("date"),
         structure=main_content.condensed_structure(tree, blocks),
         blocks=tuple(
             BlockOnPage(

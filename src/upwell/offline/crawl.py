@@ -86,7 +86,7 @@ async def crawl(
                         f"{address} answered with status {response.status} and {content_type}; start from an HTML page"
                     )
                 continue
-            tree = read_page(response.body, response.url, response.headers)
+            tree = read_page(response.body, response.url, response.headers, reveals=True)
             pages.append((address, tree))
             if follow == "toc":
                 site.add(tree)

@@ -33,9 +33,9 @@ class SavedPage:
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
 
-    def tree(self) -> TagTree:
-        """Parse the page; JSON is parsed like a page."""
-        return read_page(self.load(), self.url, self.headers)
+    def tree(self, *, reveals: bool = False) -> TagTree:
+        """Parse the page; JSON is parsed like a page. `reveals` keeps hidden text."""
+        return read_page(self.load(), self.url, self.headers, reveals=reveals)
 
 
 def pages_at(path: Path) -> Iterator[SavedPage]:

@@ -15,8 +15,10 @@ from upwell.page.tree import TagTree, read
 __all__ = ["feed_as_html", "is_feed", "is_json", "is_plain_text", "json_as_html", "plain_as_html", "read_page"]
 
 
-def read_page(body: bytes, url: str = "", headers: Mapping[str, str] | None = None) -> TagTree:
-    """Parse a response body; JSON, feeds and plain text are converted to HTML first.
+def read_page(
+    body: bytes, url: str = "", headers: Mapping[str, str] | None = None, *, reveals: bool = False
+) -> TagTree:
+    """Parse a response body; JSON, feeds and plain text are converted to HTML first. `reveals` keeps hidden text (`read`).
 
     >>> read_page(b'[{"name": "Lima"}]').text(), read_page(b"<p>Lima</p>").text()
     ('Lima', 'Lima')
@@ -28,7 +30,7 @@ def read_page(body: bytes, url: str = "", headers: Mapping[str, str] | None = No
         return read(feed_as_html(decode(body, content_type)[0]), url=url, is_converted=True)
     if is_plain_text(body, content_type):
         return read(plain_as_html(decode(body, content_type)[0]), url=url)
-    return read(body, url=url, headers=headers)
+    return read(body, url=url, headers=headers, reveals=reveals)
 
 
 # Feeds: the entries of RSS and Atom as a list, with a link to the next feed document (RFC 5005 §3).

@@ -111,6 +111,7 @@ INLINE = FORMATTING | frozenset(
     ["a", "button", "data", "img", "input", "label", "meter", "output", "picture", "select", "span", "svg", "time"]
 )
 MARKING = ("span", "a")  # may mark a part of a word (`tree.glue_words`)
+WITHOUT_SCRIPTS = "noscript"  # shown if scripts are disabled
 KEEPS_SPACE = frozenset(("pre", "textarea", "listing", "xmp", "plaintext"))
 
 
@@ -136,6 +137,8 @@ class PathSignature:
         self.edge = GLUED if self.shapes else SPACED if tag in INLINE else BROKEN
         shown = UNSHOWN if hidden or tag in UNSEEN else KEPT if tag in KEEPS_SPACE else SHOWN
         self.shown: int = max(shown, above.shown) if above else shown
+        revealed = UNSHOWN if tag in UNSEEN and tag != WITHOUT_SCRIPTS else KEPT if tag in KEEPS_SPACE else SHOWN
+        self.revealed: int = max(revealed, above.revealed) if above else revealed  # if hidden elements were shown
 
     @cached_property
     def short_path(self) -> str:
@@ -203,9 +206,10 @@ class PathSignature:
         return self.above.unformatted_path if self.shapes else _mix(self.above.unformatted_path, _code(self.tag))
 
 
-# How the text of tags that are not ordinary blocks is displayed, for the native walk: edge | shown << 2 | shapes << 4 | marks << 5.
+# How the text of tags that are not ordinary blocks is displayed, for the native walk: edge | shown << 2 | shapes << 4 | marks << 5 |
+# revealed << 6.
 TAG_DISPLAY = {
-    tag: signature.edge | signature.shown << 2 | signature.shapes << 4 | signature.marks << 5
+    tag: signature.edge | signature.shown << 2 | signature.shapes << 4 | signature.marks << 5 | signature.revealed << 6
     for tag in sorted(UNSEEN | INLINE | KEEPS_SPACE | set(MARKING))
     for signature in (PathSignature(None, tag, ""),)
 }
@@ -311,6 +315,11 @@ class SignatureSet:
         """Return which signatures keep the line breaks of their texts; None if none does."""
         kept = [each.shown == KEPT for each in self.signatures]
         return self._column(kept, np.bool_) if True in kept else None
+
+    @cached_property
+    def is_hidden(self) -> NDArray[np.bool_]:
+        """Return which signatures are of elements that are not shown."""
+        return self._column([each.shown == UNSHOWN for each in self.signatures], np.bool_)
 
     def have_tags(self, names: tuple[str, ...]) -> NDArray[np.bool_] | None:
         """Return which signatures have one of these tag names; None if none has."""

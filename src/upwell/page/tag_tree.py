@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import compress
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -387,6 +388,33 @@ class TagTree:
         gaps = self.chunk_gap[first + 1 : last].tolist()
         rest = [SEPARATORS[gap] + text for gap, text in zip(gaps, self.chunks[first + 1 : last], strict=True)]
         return self.chunks[first] + "".join(rest)
+
+    @cached_property
+    def is_hidden_chunk(self) -> NDArray[np.bool_]:
+        """Return which chunks are in hidden elements (only a page that was read with `reveals` has such chunks)."""
+        return self.signature_set.is_hidden[self.signature[self.chunk_row]]
+
+    def without_hidden_text(self) -> "TagTree":
+        """Return the page without its hidden chunks."""
+        kept = ~self.is_hidden_chunk
+        if kept.all():
+            return self
+        before = np.append(0, np.cumsum(kept)).astype(np.int32)  # kept chunks before each
+        numbers = np.flatnonzero(kept)
+        # edges before dropped chunks count for the next kept chunk
+        segments = np.append(0, numbers[:-1] + 1)[: len(numbers)]
+        gap = self.chunk_gap[: numbers[-1] + 1] if len(numbers) else self.chunk_gap[:0]
+        columns = {part.name: getattr(self, part.name) for part in fields(self)}
+        return TagTree.from_columns(
+            columns
+            | {
+                "chunks": tuple(compress(self.chunks, kept.tolist())),
+                "chunk_row": self.chunk_row[numbers],
+                "chunk_gap": np.maximum.reduceat(gap, segments) if len(numbers) else gap,
+                "text_at": before[self.text_at],
+                "text_end": before[self.text_end],
+            }
+        )
 
     @cached_property
     def chars(self) -> Ints:

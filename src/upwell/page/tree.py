@@ -37,11 +37,18 @@ __all__ = [
 
 
 def read(
-    page: bytes | str, *, url: str = "", headers: Mapping[str, str] | None = None, is_converted: bool = False
+    page: bytes | str,
+    *,
+    url: str = "",
+    headers: Mapping[str, str] | None = None,
+    is_converted: bool = False,
+    reveals: bool = False,
 ) -> TagTree:
     """Parse a page into columns. Never fails: problems with the bytes are listed in `TagTree.problems`.
 
     `is_converted` states that the page was made from another format (`page.formats`): its tags are then dense, but not hostile.
+    With `reveals`, the text of hidden elements and of <noscript> is kept: tabs, folded answers, posts for browsers without scripts.
+    `TagTree.is_hidden_chunk` tells which it is, `TagTree.without_hidden_text` leaves it out.
 
     >>> page = read(b"<title>T</title><ul><li>one<li><b>t</b>wo</ul>")
     >>> page.text(), page.path(5), page.row_at("/html/body/ul/li[2]")
@@ -60,7 +67,7 @@ def read(
     html, cut = limit_attributes(html)
     if cut:
         problems = (*problems, f"{cut} tags with more than {MAX_ATTRIBUTES} attributes cut")
-    columns = _columns_of(html, _parser_limit(html, is_converted))
+    columns = _columns_of(html, _parser_limit(html, is_converted), reveals)
     if (parsed := columns.pop("parsed")) < len(html):
         problems = (*problems, f"cut after {parsed:,} of {len(html):,} bytes: its tags would need too much memory")
     language = _language(columns, header.get("content-language", ""))
@@ -266,7 +273,8 @@ def _parse(html: bytes) -> LexborNode | None:
 class _Walk:
     """One walk over the parser's nodes in document order; collects what only the nodes know."""
 
-    def __init__(self, html: bytes) -> None:
+    def __init__(self, html: bytes, reveals: bool = False) -> None:
+        self.reveals = reveals
         self.signatures: list[PathSignature] = []  # of each row
         self.parent: list[int] = []
         self.attributes: dict[int, Mapping[str, str | None]] = {}
@@ -297,7 +305,7 @@ class _Walk:
             if number < ELEMENTS:
                 if number == TEXT:
                     above = row_of[node.parent.mem_id]  # type: ignore[union-attr] # text has a parent
-                    shown = signatures[above].shown
+                    shown = signatures[above].revealed if self.reveals else signatures[above].shown
                     if shown == UNSHOWN:
                         self._read_unshown(above, node)
                         continue
@@ -392,9 +400,9 @@ def _new_signature(cache: dict[object, PathSignature], key: Key, tag: str) -> Pa
 Columns = dict[str, Any]
 
 
-def _plain_columns(html: bytes, limit: int = 0) -> Columns:
+def _plain_columns(html: bytes, limit: int = 0, reveals: bool = False) -> Columns:
     """Return the columns of a page from a walk in Python, without a limit of memory; also the reference for the native walk."""
-    walk = _Walk(html)
+    walk = _Walk(html, reveals)
     end = _ends(walk.parent)
     signatures = tuple(dict.fromkeys(walk.signatures))
     number = dict(zip(signatures, range(len(signatures)), strict=True))
@@ -452,10 +460,10 @@ def _parser_limit(html: bytes, is_converted: bool) -> int:
     return max(FREE_CONVERTED_BYTES if is_converted else FREE_PARSER_BYTES, MAX_PARSER_RATIO * len(html))
 
 
-def _compiled_columns(html: bytes, limit: int = 0) -> Columns:
+def _compiled_columns(html: bytes, limit: int = 0, reveals: bool = False) -> Columns:
     """Return the columns of a page from the native walk, which reads the parser's nodes in place."""
-    if compiled is None or (walked := compiled.walk(html, limit)) is None:
-        return _plain_columns(html)
+    if compiled is None or (walked := compiled.walk(html, limit, reveals)) is None:
+        return _plain_columns(html, 0, reveals)
     known, chunks, attributes = walked["signatures"], walked["chunks"], walked["attributes"]
     for entry, number, above, *parts in walked["new"]:
         new = PathSignature(known[above] if above >= 0 else None, *parts)
@@ -503,8 +511,11 @@ def _compiled_walk_works() -> bool:
     if compiled is None or parser_version not in PARSER_VERSIONS:
         return False
     compiled.bind(lexbor.__file__, *CELLS, DIALOG, TAG_DISPLAY)
-    plain, fast = _plain_columns(SMALL_PAGE), _compiled_columns(SMALL_PAGE)
-    return plain.keys() == fast.keys() and all(_same(plain[name], fast[name]) for name in plain)
+    for reveals in (False, True):
+        plain, fast = _plain_columns(SMALL_PAGE, 0, reveals), _compiled_columns(SMALL_PAGE, 0, reveals)
+        if plain.keys() != fast.keys() or not all(_same(plain[name], fast[name]) for name in plain):
+            return False
+    return True
 
 
 def _same(plain: Any, fast: Any) -> bool:
@@ -519,6 +530,7 @@ SMALL_PAGE = b"""<!doctype html><html lang=en><title> A  page </title><script ty
 <p>One <b> two</b><i>t</i>hree <!-- no --> <em>f\xc3\xa4ur </em> </p><table><tr><th>a<td itemprop=b>c<td>d</table><pre>
  e  f
 </pre><style>.s { display: none }</style><i class=s>s</i>
+<noscript>n</noscript>
 <dialog>g</dialog><p>w<span>or</span>d of a page</p><a href="/h" hidden>i</a><p style="Display: none">j<svg><a xlink:href=k /></svg><unknown-tag>l"""
 
 
