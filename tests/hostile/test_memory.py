@@ -6,15 +6,23 @@ import pytest
 from benchmarks.reliability.page_memory import run
 
 from upwell.discover import forms, interfaces
+from upwell.lexicon.frequent_words import _rarer, zipf
 from upwell.native import compiled
 from upwell.page.embedded_data import largest_collection
+from upwell.page.formats import read_page
 from upwell.page.tokens import terms_of
 from upwell.page.tree import MAX_SIGNATURES, read
 
 SIZE = 500_000
 # Kinds that cost 50 to 4,000 times the size of the page before the memory of the parser, words over tags and forms were bounded.
 # The bars above 30 are the memory of the parser for dense tags, which an honest table has as well; it is returned before other steps.
-KINDS = (("letters in <i>", 50), ("empty elements", 80), ("many attributes", 30), ("plain text", 30), ("small forms", 30))
+KINDS = (
+    ("letters in <i>", 60),
+    ("empty elements", 90),
+    ("many attributes", 30),
+    ("plain text", 30),
+    ("small forms", 30),
+)
 
 
 @pytest.mark.skipif(
@@ -63,3 +71,25 @@ def test_dense_table_is_read_completely(cell: str, size: int) -> None:
     page = read("<table>" + ("<tr>" + cell * 20) * rows)
     assert page.problems == ()
     assert len(page.chunks) == 20 * rows
+
+
+def test_distinct_tag_names_take_linear_time() -> None:
+    """The parser compares each unknown name with one in 128 of the names before it; further names are one name, and no text is lost."""
+    page = read("".join(f"<t{i}>x</t{i}>" for i in range(50_000)))
+    assert len(page.chunks) == 50_000
+    assert len(page.tags) < 3000
+
+
+def test_long_list_of_numbers_is_one_text() -> None:
+    """A series of numbers in JSON is no list of records; each number needed 500 bytes as an element."""
+    page = read_page(b'{"name": "river", "flow": [' + b"1.5," * 50_000 + b"2]}")
+    assert len(page) < 10
+    assert page.text().count("1.5") == 50_000
+    assert len(read_page(b'["a", ' + b"1," * 5000 + b"2]").rows("li")) == 5002
+
+
+def test_words_outside_the_list_are_not_kept() -> None:
+    """Each pair of Chinese characters was kept with the words that begin with it, even if there are none."""
+    for code in range(0x4E00, 0x4E00 + 2000):
+        zipf(chr(code) + "\u9fa5\u9fa5", "zh")
+    assert _rarer.cache_info().currsize < 1000

@@ -31,6 +31,7 @@ __all__ = [
     "TagTree",
     "glue_words",
     "limit_attributes",
+    "limit_names",
     "limit_nesting",
     "read",
 ]
@@ -49,10 +50,13 @@ def read(page: bytes | str, *, url: str = "", headers: Mapping[str, str] | None 
     else:
         html, charset, problems = page.encode("utf-8", "replace"), "str", ()  # the parser rejects lone surrogates
     if len(html) > CHECK_DEPTH_FROM * MIN_TAG_BYTES and _count_tags(html) > CHECK_DEPTH_FROM:
-        text, dropped = limit_nesting(html.decode("utf-8"))
+        whole = html.decode("utf-8")
+        text, dropped = limit_nesting(limit_names(whole))
         if dropped:
-            html = text.encode("utf-8", "replace")
             problems = (*problems, f"{dropped} tags nested deeper than {MAX_DEPTH} left out")
+        if text is not whole:
+            html = text.encode("utf-8", "replace")
+        del whole, text
     html, cut = limit_attributes(html)
     if cut:
         problems = (*problems, f"{cut} tags with more than {MAX_ATTRIBUTES} attributes cut")
@@ -76,6 +80,7 @@ MAX_DEPTH = 512
 MAX_FORMATTING = 32
 # Pages with at most this many tags are not checked: their worst nesting is parsed in a second.
 CHECK_DEPTH_FROM = 20_000
+OTHER_TAG = "unknown"  # name of elements that are too many to be distinguished
 VOID = "area base br col embed hr img input link meta param source track wbr"
 # Elements that the parser closes implicitly: many open ones are siblings, not nested.
 IMPLICITLY_CLOSED = "a body dd dt head html li optgroup option p rb rp rt tbody td tfoot th thead tr"
@@ -86,6 +91,34 @@ UNCOUNTED = frozenset([*RAW.split("|"), *VOID.split(), *IMPLICITLY_CLOSED.split(
 TEXTS = re.compile(rf"<(?:!--.*?(?:-->|\Z)|({RAW})(?![^\s/<>])[^<>]*>?.*?(?:</\1|\Z))", re.I | re.S)
 NAME = re.compile(r"<(/?[a-zA-Z][^\s/<>]*)")
 TAG = re.compile(rf"{TEXTS.pattern}|{NAME.pattern}[^<>]*>?", re.I | re.S)
+
+
+# Distinct tag names of a page from which on further names are OTHER_TAG: the parser finds a name by comparing it with one in 128 of those
+# before it, so that 2 MB of distinct names take seconds. Real pages have at most a few hundred.
+MAX_TAG_NAMES = 2000
+
+
+def limit_names(text: str) -> str:
+    """Rename the tags whose names are not among the first MAX_TAG_NAMES of a page.
+
+    >>> limit_names("".join(f"<t{i}>x</t{i}>" for i in range(2001)))[-36:]
+    '<t1999>x</t1999><unknown>x</unknown>'
+    """
+    if len(set(NAME.findall(text))) <= MAX_TAG_NAMES:
+        return text
+    names: set[str] = set()
+
+    def limited(tag: re.Match[str]) -> str:
+        if not tag[2]:
+            return tag[0]
+        name = tag[2].strip("/").lower()
+        if name in names or len(names) < MAX_TAG_NAMES:
+            names.add(name)
+            return tag[0]
+        begin, end = tag.start(2) - tag.start(), tag.end(2) - tag.start()
+        return f"{tag[0][:begin]}{'/' * tag[2].startswith('/')}{OTHER_TAG}{tag[0][end:]}"
+
+    return TAG.sub(limited, text)
 
 
 def limit_nesting(text: str) -> tuple[str, int]:
@@ -147,7 +180,8 @@ LONG_TAG_BYTES = 2 * MAX_ATTRIBUTES  # shortest tag with more than MAX_ATTRIBUTE
 LONG_TAG = re.compile(rb"""<!--|<[a-zA-Z](?:[^>=]++|=\s*+(?:"[^"]*+"|'[^']*+')?+)*+""")
 # Elements whose content contains no tags.
 RAW_TEXT = re.compile(rb"<(script|style|textarea|title|xmp|iframe|noembed|noframes)(?![^\s/>])", re.I)
-ATTRIBUTE = re.compile(rb"""(?<![\s/])[\s/]++[^\s/>=]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?+""")
+# White space and slashes, and the attribute that follows them, if any; its name is the group.
+ATTRIBUTE = re.compile(rb"""[\s/]++(?:([^\s/>=]++)(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?+)?+""")
 
 
 def limit_attributes(html: bytes) -> tuple[bytes, int]:
@@ -171,7 +205,8 @@ def _cut_long_tags(html: bytes) -> tuple[bytes, int]:
         position = _end_of_text(html, tag)
         if tag.end() - tag.start() < LONG_TAG_BYTES:
             continue
-        for number, attribute in enumerate(ATTRIBUTE.finditer(html, tag.start(), tag.end()), 1):
+        attributes = (match for match in ATTRIBUTE.finditer(html, tag.start(), tag.end()) if match[1])
+        for number, attribute in enumerate(attributes, 1):
             if number == MAX_ATTRIBUTES:
                 pieces.append(html[done : attribute.end()])
                 done = tag.end()
@@ -238,7 +273,6 @@ TEXT, ELEMENTS, UNKNOWN = 2, 6, 256
 # Distinct paths of a page from which on classes, columns and `itemprop` no longer distinguish paths, and elements unknown to the parser are
 # all OTHER_TAG. A path needs a kilobyte. Real pages have up to 5,200.
 MAX_SIGNATURES = 6000
-OTHER_TAG = "unknown"
 MAX_CACHED_SIGNATURES = 50_000  # signatures that are cached across pages
 Key = tuple[
     PathSignature | None, int, str | None, Rare | None
@@ -445,7 +479,7 @@ FREE_PARSER_BYTES = 8_000_000  # memory of the parser that any page may use
 
 def _parser_limit(html: bytes) -> int:
     """Return the memory from which on the parser reads no further."""
-    if FREE_PARSER_BYTES >= (MAX_PARSER_RATIO + BYTES_PER_TAG) * len(html):  # the tags need not be counted
+    if (MAX_PARSER_RATIO + BYTES_PER_TAG) * len(html) <= FREE_PARSER_BYTES:  # the tags need not be counted
         return FREE_PARSER_BYTES
     for_tags = min(BYTES_PER_TAG * _count_tags(html), MAX_TAG_BYTES)
     return max(FREE_PARSER_BYTES, MAX_PARSER_RATIO * len(html) + for_tags)
