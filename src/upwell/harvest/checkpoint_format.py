@@ -138,7 +138,7 @@ ATTRIBUTES: Mapping[type, Mapping[str, Any]] = {
         "rng": np.random.Generator, "language": str, "about": tuple[str, ...],
         "ledger": SourceLedger, "last_tree": TagTree | None, "background": list[Answer], "fields_of": dict[str, Mapping[str, str]],
         "errors_in_a_row": int, "_recent": deque[tuple[Response, str, Kind]], "_drift": DriftWatch, "_last_query_with_records": str,
-        "_whole_answers": dict[str, Request],
+        "_probed_share": float, "_whole_answers": dict[str, Request],
     },
     SourceSession: {
         "context": SiteContext, "is_started": bool, "is_over": bool, "reader": SourceReader, "ledger": SourceLedger, "plan": Any, "observe": Any, "state": Any,

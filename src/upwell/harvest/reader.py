@@ -139,8 +139,11 @@ MIN_FULL_ANSWERS = 3  # answers with records needed among them
 MAX_PROBE_ROUNDS = 5  # rounds of `Plan.probes` queries before the source counts as unreadable
 MAX_SIZE_TRIALS = 2  # settings for larger pages that are tried
 MAX_FIELDS_KEPT = 2000  # records whose fields are kept for naming the columns of lists
-# Bytes of answers from which on no further probes are sent: all answers are held while a source is learned. Ordinary answers have 2 MB in all.
+# Size of the answers from which on no further probes are sent, in bytes, and in elements and texts: all answers are held while a source is
+# learned. Ordinary answers have 2 MB and 100,000 elements and texts in all; each of these needs 80 to 300 bytes.
 MAX_PROBED_BYTES = 40_000_000
+MAX_PROBED_ITEMS = 2_500_000
+MAX_NONSENSE_SHARE = 0.3  # largest share of both for answers to nonsense words
 LIST_PAGES = 3  # pages that the model of a list is learned from
 RECENT_ANSWERS = 12  # answers that are read again when the source seems to have changed; not swept
 
@@ -227,7 +230,7 @@ class SourceReader:
         self._recent: deque[tuple[Response, str, Kind]] = deque(maxlen=RECENT_ANSWERS)
         self._drift = DriftWatch(model, window=RECENT_ANSWERS, min_answers=RECENT_ANSWERS)
         self._last_query_with_records = ""
-        self._probed_bytes = 0  # size of the answers that the source is learned from
+        self._probed_share = 0.0  # share of MAX_PROBED_BYTES or MAX_PROBED_ITEMS that the answers have
         # queries answered completely before larger pages were found; they are not sent again
         self._whole_answers: dict[str, Request] = {}
 
@@ -245,7 +248,9 @@ class SourceReader:
             return ()
         probes = self.plan.probes
         made_up = (*self.discovery.nonsense, *nonsense(self.rng, self.plan.background, self.language))
-        of_nonsense = yield from self._answers(() if values else made_up[: self.plan.background], "nonsense probe")
+        of_nonsense = yield from self._answers(
+            () if values else made_up[: self.plan.background], "nonsense probe", MAX_NONSENSE_SHARE
+        )
         # stored in checkpoints, where their bodies would only take space
         self.background = background = [replace(answer, response=None) for answer in of_nonsense]
         own = (self.plan.about,) if self.about else (*self.plan.words, *self.discovery.working_words)
@@ -394,19 +399,23 @@ class SourceReader:
                 return
 
     def _answers(
-        self, queries: Sequence[str], why: str
+        self, queries: Sequence[str], why: str, max_share: float = 1
     ) -> Generator[Request | BrowserVisit, Response | RenderedPage, list[Answer]]:
-        """Yield the requests for some queries; return the answers to those that could be fetched."""
+        """Yield the requests for some queries; return the answers to those that could be fetched.
+
+        No further requests are sent when the answers have more than `max_share` of what may be held at once.
+        """
         answers: list[Answer] = []
         for query in queries:
             if self.spent().limit_reached:
                 break
-            if self._probed_bytes > MAX_PROBED_BYTES:
-                logger.info("learning from the answers so far: they have %d MB", self._probed_bytes // 1_000_000)
+            if self._probed_share > max_share:
+                logger.info("no further %s: the answers so far are very large", why)
                 break
             answer = yield from self.get((yield from self.request_for(query)), why)
             if answer is not None:
-                self._probed_bytes += len(answer[0].body)
+                items = len(answer[1]) + len(answer[1].chunks)
+                self._probed_share += max(len(answer[0].body) / MAX_PROBED_BYTES, items / MAX_PROBED_ITEMS)
                 answers.append(Answer(page=answer[1], query=query, response=answer[0]))
         return answers
 

@@ -78,7 +78,10 @@ def zipf(word: str, language: str) -> float:
     """
     listed = list_language(language)
     known = word.casefold().translate(SPELLINGS.get(listed, {}))
-    return _frequent(listed).get(known) or _rarer(listed, known[:2]).get(known, 0.0)
+    if frequent := _frequent(listed).get(known):
+        return frequent
+    # only first letters of the list are cached: a page of Chinese has as many pairs of characters as characters
+    return _rarer(listed, known[:2]).get(known, 0.0) if known[:2] in _rarer_parts(listed) else 0.0
 
 
 def list_language(language: str) -> str:
@@ -104,7 +107,7 @@ def _frequent(language: str) -> dict[str, float]:
 @cache
 def _rarer(language: str, first_letters: str) -> dict[str, float]:
     """Return the rarer words with these first two letters; the words of a page have only a few different ones."""
-    return {word: value for value, part in _rarer_parts(language).get(first_letters, ()) for word in expand(part)}
+    return {word: value for value, part in _rarer_parts(language)[first_letters] for word in expand(part)}
 
 
 @cache

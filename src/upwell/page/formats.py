@@ -25,9 +25,9 @@ def read_page(
     """
     content_type = next((value for name, value in (headers or {}).items() if name.lower() == "content-type"), "")
     if is_json(body, content_type):
-        return read(json_as_html(body), url=url, is_converted=True)
+        return read(json_as_html(body), url=url)
     if is_feed(body, content_type):
-        return read(feed_as_html(decode(body, content_type)[0]), url=url, is_converted=True)
+        return read(feed_as_html(decode(body, content_type)[0]), url=url)
     if is_plain_text(body, content_type):
         return read(plain_as_html(decode(body, content_type)[0]), url=url)
     return read(body, url=url, headers=headers, reveals=reveals)
@@ -144,6 +144,7 @@ def plain_as_html(text: str) -> str:
 # JSON.
 
 MAX_DEPTH = 40  # nesting levels of JSON that are converted; deeper values are dropped
+MAX_NUMBERS = 1000  # longer lists of nothing but numbers are a series, not records: they become one text
 
 
 def is_json(body: bytes, content_type: str = "") -> bool:
@@ -182,6 +183,10 @@ def _value_as_html(value: object, depth: int, prefix: str) -> str:
     if depth == 0 or value is None:
         return ""
     if isinstance(value, list):
+        if len(value) > MAX_NUMBERS and not any(
+            isinstance(item, str) or (item and isinstance(item, dict | list)) for item in value
+        ):
+            return f"<ul><li>{' '.join(str(item) for item in value if isinstance(item, int | float))}</li></ul>"
         return "<ul>" + "".join(f"<li>{_value_as_html(item, depth - 1, '')}</li>" for item in value) + "</ul>"
     if isinstance(value, dict):
         return (

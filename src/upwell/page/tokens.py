@@ -51,6 +51,7 @@ LETTER = rf"[\w{MARKS}]"
 WORD = rf"{LETTER}+(?:[{JOINERS}]{LETTER}+)*"
 CHARACTER = late_pattern(rf".[{MARKS}{JOINERS}]*", re.S)
 AMOUNT = r"\b\d{1,3}(?:[.,٬]\d{3})+\b"  # an amount in groups of three digits is one token
+MARK = late_pattern(f"[{MARKS}{JOINERS}]")
 PLAIN_TOKEN = late_pattern(rf"{AMOUNT}|\w+(?:['’]\w+)*")
 TOKEN = late_pattern(rf"{AMOUNT}|{WORD}(?:['’]{WORD})*")
 EDGE = "\x00"  # separates the chunks of a page while all are tokenised at once; the parser removes NUL from text
@@ -275,6 +276,7 @@ def _stemmer(language: str) -> "Stemmer.Stemmer":
 def _pairs(raw: Sequence[str]) -> list[str]:
     """Split runs of unspaced scripts into overlapping pairs of characters (a single character stays); keep other tokens."""
     result: list[str] = []
+    known: dict[str, str] = {}  # each pair is stored once
     for token in raw:
         if not UNSPACED_RUN.search(token):
             result.append(token)
@@ -282,6 +284,9 @@ def _pairs(raw: Sequence[str]) -> list[str]:
         for run in MIXED.findall(token):
             if not UNSPACED_RUN.match(run):
                 result.append(run)
+            elif len(run) > 1 and not MARK.search(run):
+                pairs = (run[i : i + 2] for i in range(len(run) - 1))
+                result.extend(known.setdefault(pair, pair) for pair in pairs)
             elif len(parts := characters(run)) > 1:
                 result.extend(character + following for character, following in pairwise(parts))
             else:

@@ -31,6 +31,7 @@ __all__ = [
     "TagTree",
     "glue_words",
     "limit_attributes",
+    "limit_names",
     "limit_nesting",
     "read",
 ]
@@ -41,12 +42,10 @@ def read(
     *,
     url: str = "",
     headers: Mapping[str, str] | None = None,
-    is_converted: bool = False,
     reveals: bool = False,
 ) -> TagTree:
     """Parse a page into columns. Never fails: problems with the bytes are listed in `TagTree.problems`.
 
-    `is_converted` states that the page was made from another format (`page.formats`): its tags are then dense, but not hostile.
     With `reveals`, the text of hidden elements and of <noscript> is kept: tabs, folded answers, posts for browsers without scripts.
     `TagTree.is_hidden_chunk` tells which it is, `TagTree.without_hidden_text` leaves it out.
 
@@ -60,14 +59,17 @@ def read(
     else:
         html, charset, problems = page.encode("utf-8", "replace"), "str", ()  # the parser rejects lone surrogates
     if len(html) > CHECK_DEPTH_FROM * MIN_TAG_BYTES and _count_tags(html) > CHECK_DEPTH_FROM:
-        text, dropped = limit_nesting(html.decode("utf-8"))
+        whole = html.decode("utf-8")
+        text, dropped = limit_nesting(limit_names(whole))
         if dropped:
-            html = text.encode("utf-8", "replace")
             problems = (*problems, f"{dropped} tags nested deeper than {MAX_DEPTH} left out")
+        if text is not whole:
+            html = text.encode("utf-8", "replace")
+        del whole, text
     html, cut = limit_attributes(html)
     if cut:
         problems = (*problems, f"{cut} tags with more than {MAX_ATTRIBUTES} attributes cut")
-    columns = _columns_of(html, _parser_limit(html, is_converted), reveals)
+    columns = _columns_of(html, _parser_limit(html), reveals)
     if (parsed := columns.pop("parsed")) < len(html):
         problems = (*problems, f"cut after {parsed:,} of {len(html):,} bytes: its tags would need too much memory")
     language = _language(columns, header.get("content-language", ""))
@@ -87,6 +89,7 @@ MAX_DEPTH = 512
 MAX_FORMATTING = 32
 # Pages with at most this many tags are not checked: their worst nesting is parsed in a second.
 CHECK_DEPTH_FROM = 20_000
+OTHER_TAG = "unknown"  # name of elements that are too many to be distinguished
 VOID = "area base br col embed hr img input link meta param source track wbr"
 # Elements that the parser closes implicitly: many open ones are siblings, not nested.
 IMPLICITLY_CLOSED = "a body dd dt head html li optgroup option p rb rp rt tbody td tfoot th thead tr"
@@ -97,6 +100,34 @@ UNCOUNTED = frozenset([*RAW.split("|"), *VOID.split(), *IMPLICITLY_CLOSED.split(
 TEXTS = re.compile(rf"<(?:!--.*?(?:-->|\Z)|({RAW})(?![^\s/<>])[^<>]*>?.*?(?:</\1|\Z))", re.I | re.S)
 NAME = re.compile(r"<(/?[a-zA-Z][^\s/<>]*)")
 TAG = re.compile(rf"{TEXTS.pattern}|{NAME.pattern}[^<>]*>?", re.I | re.S)
+
+
+# Distinct tag names of a page from which on further names are OTHER_TAG: the parser finds a name by comparing it with one in 128 of those
+# before it, so that 2 MB of distinct names take seconds. Real pages have at most a few hundred.
+MAX_TAG_NAMES = 2000
+
+
+def limit_names(text: str) -> str:
+    """Rename the tags whose names are not among the first MAX_TAG_NAMES of a page.
+
+    >>> limit_names("".join(f"<t{i}>x</t{i}>" for i in range(2001)))[-36:]
+    '<t1999>x</t1999><unknown>x</unknown>'
+    """
+    if len(set(NAME.findall(text))) <= MAX_TAG_NAMES:
+        return text
+    names: set[str] = set()
+
+    def limited(tag: re.Match[str]) -> str:
+        if not tag[2]:
+            return tag[0]
+        name = tag[2].strip("/").lower()
+        if name in names or len(names) < MAX_TAG_NAMES:
+            names.add(name)
+            return tag[0]
+        begin, end = tag.start(2) - tag.start(), tag.end(2) - tag.start()
+        return f"{tag[0][:begin]}{'/' * tag[2].startswith('/')}{OTHER_TAG}{tag[0][end:]}"
+
+    return TAG.sub(limited, text)
 
 
 def limit_nesting(text: str) -> tuple[str, int]:
@@ -158,7 +189,8 @@ LONG_TAG_BYTES = 2 * MAX_ATTRIBUTES  # shortest tag with more than MAX_ATTRIBUTE
 LONG_TAG = re.compile(rb"""<!--|<[a-zA-Z](?:[^>=]++|=\s*+(?:"[^"]*+"|'[^']*+')?+)*+""")
 # Elements whose content contains no tags.
 RAW_TEXT = re.compile(rb"<(script|style|textarea|title|xmp|iframe|noembed|noframes)(?![^\s/>])", re.I)
-ATTRIBUTE = re.compile(rb"""(?<![\s/])[\s/]++[^\s/>=]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?+""")
+# White space and slashes, and the attribute that follows them, if any; its name is the group.
+ATTRIBUTE = re.compile(rb"""[\s/]++(?:([^\s/>=]++)(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?+)?+""")
 
 
 def limit_attributes(html: bytes) -> tuple[bytes, int]:
@@ -182,7 +214,8 @@ def _cut_long_tags(html: bytes) -> tuple[bytes, int]:
         position = _end_of_text(html, tag)
         if tag.end() - tag.start() < LONG_TAG_BYTES:
             continue
-        for number, attribute in enumerate(ATTRIBUTE.finditer(html, tag.start(), tag.end()), 1):
+        attributes = (match for match in ATTRIBUTE.finditer(html, tag.start(), tag.end()) if match[1])
+        for number, attribute in enumerate(attributes, 1):
             if number == MAX_ATTRIBUTES:
                 pieces.append(html[done : attribute.end()])
                 done = tag.end()
@@ -249,7 +282,6 @@ TEXT, ELEMENTS, UNKNOWN = 2, 6, 256
 # Distinct paths of a page from which on classes, columns and `itemprop` no longer distinguish paths, and elements unknown to the parser are
 # all OTHER_TAG. A path needs a kilobyte. Real pages have up to 5,200.
 MAX_SIGNATURES = 6000
-OTHER_TAG = "unknown"
 MAX_CACHED_SIGNATURES = 50_000  # signatures that are cached across pages
 Key = tuple[
     PathSignature | None, int, str | None, Rare | None
@@ -446,18 +478,21 @@ def _plain_columns(html: bytes, limit: int = 0, reveals: bool = False) -> Column
     }
 
 
-# Memory. The parser needs 2 to 12 times the size of ordinary pages, up to 100 times the size of pages of dense tags, and more than that
-# where formatting elements are opened again in every block.
-MAX_PARSER_RATIO = (
-    16  # memory of the parser, divided by the size of the page, from which on the rest of a page is left out
-)
+# Memory. The parser needs 2 to 16 times the size of ordinary pages, 32 times that of a minified table of digits (`<td>7</td>`) and 80 times
+# that of other dense tags (`<p>x`). A page is cut where it needs more than its tags do: formatting elements that are opened again in every
+# block need thousands of times its size.
+MAX_PARSER_RATIO = 16  # memory of the parser, divided by the size of the page, that attributes and texts may need
+BYTES_PER_TAG = 340  # memory of the parser for an element and a text; measured: 320
+MAX_TAG_BYTES = 400_000_000  # memory that tags may need: 12 MB of `<td>7</td>`
 FREE_PARSER_BYTES = 8_000_000  # memory of the parser that any page may use
-FREE_CONVERTED_BYTES = 100_000_000  # the same for JSON and feeds: the tags that they are converted to are dense
 
 
-def _parser_limit(html: bytes, is_converted: bool) -> int:
+def _parser_limit(html: bytes) -> int:
     """Return the memory from which on the parser reads no further."""
-    return max(FREE_CONVERTED_BYTES if is_converted else FREE_PARSER_BYTES, MAX_PARSER_RATIO * len(html))
+    if (MAX_PARSER_RATIO + BYTES_PER_TAG) * len(html) <= FREE_PARSER_BYTES:  # the tags need not be counted
+        return FREE_PARSER_BYTES
+    for_tags = min(BYTES_PER_TAG * _count_tags(html), MAX_TAG_BYTES)
+    return max(FREE_PARSER_BYTES, MAX_PARSER_RATIO * len(html) + for_tags)
 
 
 def _compiled_columns(html: bytes, limit: int = 0, reveals: bool = False) -> Columns:
