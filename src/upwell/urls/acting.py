@@ -119,6 +119,7 @@ COMMAND_WORDS = frozenset((
 NUMBERED = re.compile(r"(?<=\D)\d++$")  # segment that names a page by a noun and a number: post-143
 MUTATION = re.compile(r"^\s*+(?:#[^\n]*+\s*+)*+mutation\b", re.I)
 GRAPHQL_READ = re.compile(r"^\s*+(?:#[^\n]*+\s*+)*+(?:query\b|\{)", re.I)
+SENTENCE_END = re.compile(r"[.!?;:\n]")
 XML_METHOD = re.compile(r"<(?:\w+:)?(?:methodName>\s*([^<\s]+)|Body[^>]*>\s*<(?:\w+:)?(\w+))", re.I)
 PHRASES = late_pattern(lambda: rf"\b(?:{alternatives('acting_phrases')})\b")
 INSIDE_WORDS = late_pattern(lambda: alternatives("acting_inside_words"))
@@ -452,7 +453,7 @@ def _context_hits(context: LinkContext) -> list[Hit]:
     for mark in context.marks:
         hits += _mark_hits(mark)
     if context.around:
-        hits += _around_hits(context.around[:MAX_AROUND_CHARS])
+        hits += _around_hits(context.around[:MAX_AROUND_CHARS], context.is_button)
     return hits
 
 
@@ -491,12 +492,17 @@ def _mark_hits(mark: str) -> tuple[Hit, ...]:
     return tuple(hits)
 
 
-def _around_hits(text: str) -> list[Hit]:
+def _around_hits(text: str, is_form: bool) -> list[Hit]:
+    """Return the acting words of the text around a link or in a form, whose sentences are often orders ("Delete your account.")."""
     folded = " ".join(_split(text))
     hits = [Hit(match[0], "around phrase strong") for match in PHRASES.finditer(folded)][:2]
     for word, kind, place in _placed(_split(text), text if not text.isascii() else "", 99):
         if kind != "noun":
             hits.append(Hit(word, f"around {'lead' if place in ('lead', 'alone') else 'inner'} {kind}"))
+    for sentence in SENTENCE_END.split(text) if is_form else ():
+        first = _split(sentence)[:1]
+        if first and _class_of(first[0]) == "strong":
+            hits.append(Hit(first[0], "around lead strong"))
     return hits
 
 
