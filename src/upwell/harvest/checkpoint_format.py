@@ -37,6 +37,7 @@ from upwell.choose.ledger import SourceLedger
 from upwell.choose.list_candidates import ListCandidates, Listing
 from upwell.choose.prefix_queries import PrefixQueries
 from upwell.choose.proposers import RelatedQueries
+from upwell.choose.repetition import Repetition
 from upwell.choose.result_pages import FinishedQuery, ResultPages
 from upwell.choose.url_repository import NumberQueue, UrlRepository
 from upwell.choose.word_candidates import CommonWords, MinWordLength, WordYield
@@ -138,7 +139,7 @@ ATTRIBUTES: Mapping[type, Mapping[str, Any]] = {
         "rng": np.random.Generator, "language": str, "about": tuple[str, ...],
         "ledger": SourceLedger, "last_tree": TagTree | None, "background": list[Answer], "fields_of": dict[str, Mapping[str, str]],
         "errors_in_a_row": int, "_recent": deque[tuple[Response, str, Kind]], "_drift": DriftWatch, "_last_query_with_records": str,
-        "_whole_answers": dict[str, Request],
+        "_probed_share": float, "_whole_answers": dict[str, Request],
     },
     SourceSession: {
         "context": SiteContext, "is_started": bool, "is_over": bool, "reader": SourceReader, "ledger": SourceLedger, "plan": Any, "observe": Any, "state": Any,
@@ -167,7 +168,7 @@ ATTRIBUTES: Mapping[type, Mapping[str, Any]] = {
 DATACLASSES: tuple[type, ...] = (
     AddressInterface, Answer, ArchivedBody, ArgumentRole, Candidate, Column, Columns, ConsentPage, CoverageEvidence, CoverageStatement, CutRule, Discovery,
     DriftWatch, EmptyModel, EntityColumn, EntityModel, Estimate, ExportReader, FinishedQuery, FormInterface, IndexInterface, JsonInterface, ListInterface,
-    ListLinks, ListReader, Listing, RecordAddresses, Request, Response, ResultPages, Roles, SecondLevelLink, SiteContext, SitemapReader, Skipped,
+    ListLinks, ListReader, Listing, RecordAddresses, Repetition, Request, Response, ResultPages, Roles, SecondLevelLink, SiteContext, SitemapReader, Skipped,
     SourceLedger, SourceModel, StatedTotals, TemplateTexts, TypedInterface, UrlPattern, facet_candidates.FacetCandidate,
     facet_candidates.FacetCandidates, pairs.WordPair, pairs.WordPairs, pairs._Cooccurrence, record_pages.RecordPageReader, record_pages._PageTemplate,
 )  # fmt: skip
