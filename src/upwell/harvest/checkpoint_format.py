@@ -37,6 +37,7 @@ from upwell.choose.ledger import SourceLedger
 from upwell.choose.list_candidates import ListCandidates, Listing
 from upwell.choose.prefix_queries import PrefixQueries
 from upwell.choose.proposers import RelatedQueries
+from upwell.choose.repetition import Repetition
 from upwell.choose.result_pages import FinishedQuery, ResultPages
 from upwell.choose.url_repository import NumberQueue, UrlRepository
 from upwell.choose.word_candidates import CommonWords, MinWordLength, WordYield
@@ -167,7 +168,7 @@ ATTRIBUTES: Mapping[type, Mapping[str, Any]] = {
 DATACLASSES: tuple[type, ...] = (
     AddressInterface, Answer, ArchivedBody, ArgumentRole, Candidate, Column, Columns, ConsentPage, CoverageEvidence, CoverageStatement, CutRule, Discovery,
     DriftWatch, EmptyModel, EntityColumn, EntityModel, Estimate, ExportReader, FinishedQuery, FormInterface, IndexInterface, JsonInterface, ListInterface,
-    ListLinks, ListReader, Listing, RecordAddresses, Request, Response, ResultPages, Roles, SecondLevelLink, SiteContext, SitemapReader, Skipped,
+    ListLinks, ListReader, Listing, RecordAddresses, Repetition, Request, Response, ResultPages, Roles, SecondLevelLink, SiteContext, SitemapReader, Skipped,
     SourceLedger, SourceModel, StatedTotals, TemplateTexts, TypedInterface, UrlPattern, facet_candidates.FacetCandidate,
     facet_candidates.FacetCandidates, pairs.WordPair, pairs.WordPairs, pairs._Cooccurrence, record_pages.RecordPageReader, record_pages._PageTemplate,
 )  # fmt: skip
