@@ -32,6 +32,7 @@ from upwell.answers.argument_roles import Roles
 from upwell.answers.next_page import next_page
 from upwell.answers.pager import parse_label
 from upwell.answers.totals import read_totals
+from upwell.content import name_groups
 from upwell.content.main_content import find_blocks
 from upwell.discover import forms
 from upwell.discover.declared import opensearch_interfaces, search_actions
@@ -96,6 +97,7 @@ BUILT: dict[str, tuple[re.Pattern[Any] | None, ...]] = {
         answer_kind._in_bytes(phrases.ACCESS_DENIED, answer_kind.DENIED_HEADING),
         answer_kind._in_bytes(phrases.LOGIN_WALL),
     ),
+    "content/name_groups.py:_pattern": (name_groups._pattern("^ad$ post card"),),
     "answers/kind.py:_echo_pattern": (answer_kind._echo_pattern("red libraries"),),
     "source/paging.py:counted_on": (re.compile(r"([?&]page=)(\d{1,18})(?!\d)"),),
     "discover/trial.py:without_query": (re.compile(r"(?<=[?&;])[^=&;?#]*=(?:red|r%65d)(?:[&;]|(?=#)|$)"),),

@@ -148,7 +148,7 @@ def fit() -> FittedJudgement:
     card = {
         "data": f"news, articles: {len(pages)} pages",
         "folds": f"{FOLDS}, whole sites left out of both corpora",
-        "f1": {"alone": corpus.f1(results[True]), "with the pages of the site": corpus.f1(results[False])},
+        "score": {"alone": corpus.f1(results[True]), "with the pages of the site": corpus.f1(results[False])},
         "second stage": {name: getattr(params, name) for name in ("own", "style", "repeated", "seen")},
     }
     weights = np.array([[params.weights[name] for name in FEATURES]])

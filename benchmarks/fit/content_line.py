@@ -100,7 +100,7 @@ def fit() -> FittedJudgement:
     card = {
         "data": f"content: {len(pages)} pages of {len({page.site for page in pages})} domains",
         "folds": f"{FOLDS}, whole domains left out",
-        "f1": scores,
+        "score": {"f1": scores},
     }
     return FittedJudgement(
         name="content_line", features=CONTENT_FEATURES, outputs=("content",), card=card, trees=fitted.trees

@@ -37,7 +37,9 @@ def fit() -> FittedJudgement:
     card = {
         "data": f"content: {len(pages)} pages of {len({page.site for page in pages})} domains",
         "folds": f"{FOLDS}, whole domains left out",
-        "accuracy": round(float(np.mean(every)), 4),
-        "recall": {kind: round(float(np.mean(values)), 3) for kind, values in is_right.items()},
+        "score": {
+            "accuracy": round(float(np.mean(every)), 4),
+            "recall": {kind: round(float(np.mean(values)), 3) for kind, values in is_right.items()},
+        },
     }
     return FittedJudgement(name="page_kind", features=PAGE_FEATURES, outputs=KINDS, card=card, trees=fitted.trees)

@@ -85,22 +85,33 @@ class Activity:
     url: str = ""
 
 
+def _shared_file() -> int:
+    """Return the descriptor of a file for shared memory; -1 if none can be made, which gives memory that only forked processes share."""
+    try:
+        if hasattr(os, "memfd_create"):
+            descriptor = os.memfd_create("upwell")
+        else:
+            with tempfile.TemporaryFile() as file:
+                descriptor = os.dup(file.fileno())
+        os.ftruncate(descriptor, _BOARD_BYTES)
+    except OSError:  # the user limits the size of files
+        return -1
+    return descriptor
+
+
 class Board:
     """Memory shared by a watched process and its supervisor; the file behind it has no name."""
 
     def __init__(self, descriptor: int | None = None) -> None:
-        if descriptor is None:
-            with tempfile.TemporaryFile() as file:
-                file.truncate(_BOARD_BYTES)
-                descriptor = os.dup(file.fileno())
-        self.descriptor = descriptor
-        self._memory = mmap.mmap(descriptor, _BOARD_BYTES)
+        self.descriptor = _shared_file() if descriptor is None else descriptor
+        self._memory = mmap.mmap(self.descriptor, _BOARD_BYTES)
         self._free = [_BEATS.size + number * _ACTIVITY.size for number in range(MAX_ACTIVITIES)]
 
     def close(self) -> None:
         """Release the memory in this process."""
         self._memory.close()
-        os.close(self.descriptor)
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
 
     @property
     def beats(self) -> int:

@@ -79,7 +79,7 @@ def test_native_and_plain_walks_reveal_the_same_text() -> None:
     html = page(
         f"<div hidden>{paragraphs(1, 3)}<script>no()</script></div><noscript><p>x</p></noscript><dialog>y</dialog>"
     ).encode()
-    assert plain_columns(html, True)["chunks"] == read(html, reveals=True).chunks
+    assert plain_columns(html, 0, True)["chunks"] == read(html, reveals=True).chunks
 
 
 def test_posts_of_a_thread_are_content_and_buttons_are_not() -> None:

@@ -79,9 +79,21 @@ def test_a_killed_run_continues(tmp_path: Path, sites: Path) -> None:
         assert status["done"] + status["running"] + status["waiting"] == 5
         ended = {str(line["url"]) for line in lines_of(tmp_path / "killed")}
         time.sleep(1)  # its workers notice that nobody reads, and keep what there is
-        again = upwell("harvest", str(sites), "-o", str(tmp_path / "killed"), "--json", *plan, cwd=tmp_path)
+        again = upwell(
+            "harvest", str(sites), "--allow", str(sites), "-o", str(tmp_path / "killed"), "--json", *plan, cwd=tmp_path
+        )
         assert again.returncode == 0, again.stderr
-        upwell("harvest", str(sites), "-o", str(tmp_path / "whole"), "--json", *plan[:-2], cwd=tmp_path)
+        upwell(
+            "harvest",
+            str(sites),
+            "--allow",
+            str(sites),
+            "-o",
+            str(tmp_path / "whole"),
+            "--json",
+            *plan[:-2],
+            cwd=tmp_path,
+        )
     assert rows_of(tmp_path / "killed") == rows_of(tmp_path / "whole")
     last = {str(line["url"]): line for line in lines_of(tmp_path / "killed")}
     assert all(last[url]["was_finished"] for url in ended)
@@ -189,7 +201,19 @@ def test_an_unreachable_site_is_retried(tmp_path: Path, sites: Path) -> None:
     with serve() as site:
         port = int(site.url.rsplit(":", 1)[1].strip("/"))
     sites.write_text(f"127.0.0.1:9\nhttp://127.0.0.1:{port}/\n")
-    arguments = ("harvest", str(sites), "--rate", "0", "--budget", "25", "--retries", "1", "--json")
+    arguments = (
+        "harvest",
+        str(sites),
+        "--allow",
+        str(sites),
+        "--rate",
+        "0",
+        "--budget",
+        "25",
+        "--retries",
+        "1",
+        "--json",
+    )
     ready, stop = threading.Event(), threading.Event()
 
     def begin_late() -> None:

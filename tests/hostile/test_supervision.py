@@ -33,14 +33,14 @@ def hang():
     re.match(r"(a+)+$", 60 * "a" + "b")
 
 def attack(read_page):
-    def read(body, *rest):
+    def read(body, *rest, **named):
         if b"<!--hang-->" in body:
             hang()
         if b"<!--bloat-->" in body:
             taken = [32_000_000 * b"x" for _ in range(1000)]
         if b"<!--crash-->" in body:
             os.kill(os.getpid(), signal.SIGSEGV)
-        return read_page(body, *rest)
+        return read_page(body, *rest, **named)
     return read
 
 reader.read_page = attack(reader.read_page)

@@ -59,7 +59,7 @@ def test_only_the_list_of_the_language_is_read() -> None:
     """Reading the largest list takes less than a second."""
     frequent_words._rarer.cache_clear()
     start = time.process_time()
-    assert zipf("qzxv", "ru") == 0
+    assert zipf("кряква", "ru") < 4
     assert time.process_time() - start < 1
     assert frequent_words._rarer.cache_info().currsize == 1
 

@@ -37,7 +37,7 @@ DECLARED = {
 }
 MAX_DECLARED = 3.0
 MAX_DATA_CHARS = 200_000  # safety limit: characters of JSON-LD that are searched
-TYPE = re.compile(r'"@type"\s*:\s*\[?\s*"(\w+)"')
+TYPE = re.compile(r'"@type"\s*+:\s*+\[?\s*+"(\w++)"')
 ADDRESS_WORDS = {
     "news": re.compile(r"blog|news|article|post|stor(?:y|ies)|/20\d\d/"),
     "forum": re.compile(r"forum|community|thread|discuss|topic|question|answers|/t/|/q/|board"),

@@ -18,7 +18,7 @@ DESCRIPTION_NAMES = ("description", "og:description")
 TEXT_PROPERTIES = ("articleBody", "text", "description")
 MAX_DATA_CHARS = 1_000_000  # safety limit: of one JSON-LD script
 MAX_NODES = 2000  # safety limit: objects of one JSON-LD script
-MARKUP = re.compile(r"<[^>]+>")
+MARKUP = re.compile(r"<[^<>]++>")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -68,6 +68,7 @@ from upwell.types import (
     IndexInterface,
     JsonInterface,
     Kind,
+    LinkContext,
     ListInterface,
     Request,
     Response,
@@ -168,8 +169,8 @@ ATTRIBUTES: Mapping[type, Mapping[str, Any]] = {
 DATACLASSES: tuple[type, ...] = (
     AddressInterface, Answer, ArchivedBody, ArgumentRole, Candidate, Column, Columns, ConsentPage, CoverageEvidence, CoverageStatement, CutRule, Discovery,
     DriftWatch, EmptyModel, EntityColumn, EntityModel, Estimate, ExportReader, FinishedQuery, FormInterface, IndexInterface, JsonInterface, ListInterface,
-    ListLinks, ListReader, Listing, RecordAddresses, Repetition, Request, Response, ResultPages, Roles, SecondLevelLink, SiteContext, SitemapReader, Skipped,
-    SourceLedger, SourceModel, StatedTotals, TemplateTexts, TypedInterface, UrlPattern, facet_candidates.FacetCandidate,
+    LinkContext, ListLinks, ListReader, Listing, RecordAddresses, Repetition, Request, Response, ResultPages, Roles, SecondLevelLink, SiteContext,
+    SitemapReader, Skipped, SourceLedger, SourceModel, StatedTotals, TemplateTexts, TypedInterface, UrlPattern, facet_candidates.FacetCandidate,
     facet_candidates.FacetCandidates, pairs.WordPair, pairs.WordPairs, pairs._Cooccurrence, record_pages.RecordPageReader, record_pages._PageTemplate,
 )  # fmt: skip
 NAMED_TUPLES: tuple[type, ...] = (
