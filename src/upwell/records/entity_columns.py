@@ -217,7 +217,7 @@ LINK_TAGS = ("a", "button", "option")  # their texts are actions or choices, not
 WORDS = late_pattern(r"[^\W\d_]{2,}")
 # At least three groups of digits, or a country code; dates also match and are excluded by their type.
 PHONE = late_pattern(
-    r"\W*(?:(?:tel|phone|fax|[tf])\W*)?(?:\+\d[\d\s().-]{6,16}|(?:\(?\d{2,4}\)?[\s./-]+){2,4}\d{3,4})(?:\s*(?:x|ext)\.?\s*\d+)?\W*",
+    r"\W*(?:(?:tel|phone|fax|[tf])\W*)?(?:\+\d[\d\s().-]{6,16}|(?:\(?\d{2,4}\)?[\s./-]+){2,4}\d{3,4})(?:\s*+(?:x|ext)\.?\s*+\d++)?\W*+",
     re.I,
 )
 FORMS = {
