@@ -152,8 +152,10 @@ def _siblings(tree: TagTree, row: int) -> tuple[int, int]:
         known = tree.__dict__["_link_labels"] = Counter(
             key for link, _ in tree.links() for key in _sibling_keys(tree, link)
         )
-    alike, same_label, same_start = (known[key] for key in _sibling_keys(tree, row))
-    return alike, max(same_label, same_start if same_start > alike / 2 else 0)
+    keys = _sibling_keys(tree, row)
+    alike, same_label, same_start = (known[key] for key in keys)
+    is_command = same_start > alike / 2 and may_act(keys[2][1][1:])  # "Delete Kabul", not "Continue reading Kabul"
+    return alike, max(same_label, same_start if is_command else 0)
 
 
 def _sibling_keys(tree: TagTree, row: int) -> tuple[tuple[int, str], tuple[int, str], tuple[int, str]]:
