@@ -70,11 +70,14 @@ def ranked_links(page: TagTree) -> list[RankedLink]:
     """
     best: dict[str, RankedLink] = {}
     acting: set[str] = set()  # URLs that act by one of their links, whatever the others say
+    known: set[tuple[str, str, int]] = set()  # URL, text and place of the links seen
     for row, target in page.links():
         url = urldefrag(target)[0]
         text = " ".join([page.text(row), page.attr(row, "title") or "", page.attr(row, "aria-label") or ""]).strip()
-        if not is_on_site(url, page.url) or not is_page(url):
+        link = url, text, page.signature_of[row]
+        if link in known or not is_on_site(url, page.url) or not is_page(url):
             continue
+        known.add(link)
         request = link_request(page, row, url)
         if request.context is not None and acting_evidence(request):
             acting.add(url)

@@ -54,10 +54,13 @@ def write(
     path = file or folder / f"{name}.{format}"
     partial = path.with_name(f".{path.name}.part")
     columns = list(columns or dict.fromkeys(column for row in rows for column in row))
+    if not all(map(_can_be_encoded, columns)):  # half a surrogate pair, from JSON
+        rows = [{_encodable(name): value for name, value in row.items()} for row in rows]
+        columns = list(dict.fromkeys(map(_encodable, columns)))
     if format == "parquet":
         parquet.write(rows, dict(zip(columns, _unique_names(columns), strict=True)), partial)
     elif format == "csv":
-        with partial.open("w", encoding="utf-8", newline="") as out:
+        with partial.open("w", encoding="utf-8", errors="replace", newline="") as out:
             writer = csv.DictWriter(out, columns)
             cell = _csv_value if keep_formulas else _csv_cell
             writer.writerow({name: cell(name) for name in columns})
@@ -70,7 +73,7 @@ def write(
     elif format == "sqlite":
         _write_sqlite(rows, columns, partial)
     else:
-        with partial.open("w", encoding="utf-8") as out:
+        with partial.open("w", encoding="utf-8", errors="replace") as out:
             out.writelines(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
     partial.replace(path)  # readers see the old table or the new one, never a part
     return path
@@ -154,6 +157,14 @@ def _write_xlsx(rows: Sequence[Mapping[str, object]], columns: list[str], path: 
                     sheet.write(number, place, value)
                 elif value is not None:
                     sheet.write_string(number, place, str(_cell(value))[:MAX_CELL_CHARS])
+
+
+def _encodable(name: str) -> str:
+    return name.encode("utf-8", "replace").decode()
+
+
+def _can_be_encoded(name: str) -> bool:
+    return name.isascii() or _encodable(name) == name
 
 
 def _unique_names(columns: list[str]) -> list[str]:
