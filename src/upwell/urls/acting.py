@@ -374,7 +374,12 @@ def _path_hits(path: str, query_fields: tuple[str, ...], charset: str) -> tuple[
                 continue
             position = "early" if number < last_with_words else "last" if number == len(split) - 1 else "before id"
             is_numbered = bool(NUMBERED.search(stems[number])) and number == len(split) - 1
+            is_searched = any(
+                SEARCH_WORDS.search(stem) for stem in stems[number + 1 :]
+            )  # /register/search, /vote/search
             for word, kind, place in _placed(own):
+                if is_searched and kind != "strong":
+                    continue
                 if is_numbered and place in ("alone", "lead") and len(own) == 1:
                     place = "numbered"
                 hits.append(Hit(word, f"path {position} {place} {kind}"))
