@@ -251,6 +251,9 @@ class Watch:
         default=None, init=False
     )  # CPU seconds at the first check without a change; None: it changed
     _threads: dict[int, float] = field(default_factory=dict, init=False)  # the same by thread
+    _last_threads: tuple[dict[int, float], dict[int, float]] = field(
+        default=({}, {}), init=False
+    )  # at the last two checks
     _bytes: int = field(default=0, init=False)  # of memory at the last check
     _bytes_before: dict[Activity, int] = field(default_factory=dict, init=False)  # of memory when activities began
 
@@ -268,7 +271,7 @@ class Watch:
             if used > MIN_MEMORY_PART * self.max_bytes:
                 activities = self.board.activities()
                 self._bytes_before = {one: self._bytes_before.get(one, self._bytes) for one in activities}
-            self._bytes = used
+            self._bytes, self._last_threads = used, (self._last_threads[1], self._cpu_by_thread())
             if used > self.max_bytes:
                 return f"took more than {self.max_bytes / 1e9:.1f} GB of memory"
             return self._reason_of_silence(self._process, stopping_since)
@@ -296,16 +299,17 @@ class Watch:
     def culprit(self) -> Activity | None:
         """Return the activity that is the reason to kill the process; None if it is not known.
 
-        It is that of the thread that has used most CPU time. For too much memory, it must have taken a good part of that itself: the
-        process may simply have too many jobs.
+        It is that of the thread that has used most CPU time. For too much memory, it must have taken a good part of that itself (the
+        process may simply have too many jobs), and only CPU time since the last check counts: another job may have used more before.
         """
         activities = self.board.activities()
+        before, used = self._threads, self._cpu_by_thread()
         if self._bytes > self.max_bytes:
             least = MIN_MEMORY_PART * self.max_bytes
             activities = [one for one in activities if self._bytes - self._bytes_before.get(one, self._bytes) > least]
-        used = self._cpu_by_thread()
+            before = self._last_threads[0]
         if used and (self._bytes <= self.max_bytes or len(activities) > 1):
-            busiest = max(used, key=lambda thread: used[thread] - self._threads.get(thread, 0.0))
+            busiest = max(used, key=lambda thread: used[thread] - before.get(thread, 0.0))
             activities = [one for one in activities if one.thread == busiest]
         return activities[0] if len(activities) == 1 else None
 
