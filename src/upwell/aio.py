@@ -6,12 +6,13 @@ These are the definitions; `upwell.api` derives the blocking functions from them
 from __future__ import annotations
 
 import asyncio
+import difflib
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 from urllib.parse import urlsplit
 
 from upwell.choose.plan import Plan
@@ -100,7 +101,50 @@ class HarvestOptions(TypedDict, total=False):
     knowledge_base: str | Path | None  # table of domain, type, entity
     running: RunOptions | None  # how many sites at once, and on which engine
     observe: Observer  # called with every event
+    on_record: (
+        Callable[[Mapping[str, object]], object] | None
+    )  # called with each record: those held before, then new ones
     stopper: Stopper | None  # stops the harvest from outside
+    # any field of `Plan`, in place of `plan`; the most used ones:
+    budget: int
+    details: Literal["", "first", "last"] | int
+    about: str
+    columns: tuple[str, ...]
+    drop: tuple[str, ...]
+    refresh: bool
+
+
+def _plan_of(options: HarvestOptions) -> Plan:
+    """Return the plan, with the fields of `Plan` that were given as keywords."""
+    given = {name: value for name, value in options.items() if name not in NOT_OF_PLAN}
+    if unknown := given.keys() - Plan.__dataclass_fields__.keys():
+        near = [
+            difflib.get_close_matches(name, [*NOT_OF_PLAN, *Plan.__dataclass_fields__], n=1) for name in sorted(unknown)
+        ]
+        hint = "".join(f"; did you mean {found[0]}?" for found in near if found)
+        raise TypeError(f"harvest has no option {', '.join(map(repr, sorted(unknown)))}{hint}")
+    for name in ("columns", "drop", "words"):
+        if isinstance(given.get(name), str):
+            raise TypeError(f"{name}={given[name]!r}: give several names, as in {name}=('title', 'year')")
+    return replace(options.get("plan") or Plan(), **given)  # type: ignore[arg-type] # checked by Plan
+
+
+NOT_OF_PLAN = (
+    "out", "plan", "manners", "format", "queries", "query_log", "knowledge_base", "running", "observe", "on_record", "stopper",
+)  # fmt: skip
+
+
+def _with_records(observe: Observer, on_record: Callable[[Mapping[str, object]], object] | None) -> Observer:
+    """Return an observer that also calls a function with each record."""
+    if on_record is None:
+        return observe
+
+    def forward(event: Event) -> None:
+        if isinstance(event, Held):
+            on_record(dict(event.row))
+        observe(event)
+
+    return forward
 
 
 async def forms(
@@ -223,13 +267,14 @@ async def harvest_each(urls: Iterable[str | Job], **options: Unpack[HarvestOptio
     if isinstance(urls, Sequence):
         for place in urls:
             address_of(place.url if isinstance(place, Job) else place)  # raise for an invalid URL before any request
-    queries, observe = options.get("queries"), options.get("observe", _ignore)
+    queries, observe = options.get("queries"), _with_records(options.get("observe", _ignore), options.get("on_record"))
+    plan = _plan_of(options)
     stopper = options.get("stopper") or Stopper()
     stopper.observe = observe
     sites = Sites(
         places=urls,
         out=options.get("out", "harvest"),
-        plan=options.get("plan") or Plan(),
+        plan=plan,
         manners=options.get("manners") or Manners(),
         format=options.get("format", "parquet"),
         queries=queries if queries is None or isinstance(queries, str | Path) else tuple(queries),
@@ -239,8 +284,6 @@ async def harvest_each(urls: Iterable[str | Job], **options: Unpack[HarvestOptio
         running=options.get("running") or RunOptions(),
         begin=stopper.begin,
     )
-    if unknown := options.keys() - HarvestOptions.__optional_keys__:
-        raise TypeError(f"harvest has no option {', '.join(map(repr, sorted(unknown)))}")
     async with aclosing(sites.outcomes()) as outcomes:
         async for outcome in outcomes:
             yield outcome
@@ -254,7 +297,7 @@ async def for_each_outcome(outcomes: AsyncGenerator[SiteOutcome], call: Callable
 
 
 async def records(url: str, **options: Unpack[HarvestOptions]) -> AsyncIterator[Mapping[str, object]]:
-    """Yield the records of a harvest as they arrive; the files are written at the end, or when the iteration is abandoned.
+    """Yield the records that are held from before, then new ones as they arrive; the files are written at the end, or when the iteration is abandoned.
 
     See `HarvestOptions` for the keywords.
     """

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from upwell.harvest.events import Event, Observer
     from upwell.harvest.explain import explain
     from upwell.harvest.files import Result
-    from upwell.harvest.folders import export, status
+    from upwell.harvest.folders import export, schema_of, status
     from upwell.harvest.run_log import run_status
     from upwell.many_sites import RunOptions, SiteOutcome
     from upwell.offline.blocks import blocks
@@ -89,6 +89,7 @@ else:
             "match_columns": "upwell.combine.catalogue",
             "queries": "upwell.offline.queries",
             "read_in_parts": "upwell.offline.many_archives",
+            "schema_of": "upwell.harvest.folders",
             "run_status": "upwell.harvest.run_log",
             "sites_of": "upwell.places",
             "status": "upwell.harvest.folders",
@@ -104,7 +105,7 @@ else:
 __all__ = [
     "Catalogue", "Job", "Result", "RunOptions", "ask", "blocks", "cluster", "compare", "demo", "enrich", "entities", "explain", "export",
     "extract", "folder_of", "forms", "harvest", "harvest_all", "harvest_each", "links", "match", "match_columns", "open", "probe",
-    "queries", "read_in_parts", "records", "run_status", "sites_of", "status",
+    "queries", "read_in_parts", "records", "run_status", "schema_of", "sites_of", "status",
 ]  # fmt: skip
 
 DEMO_PORT = 8000  # fixed, so that an interrupted demo continues with the same URLs
@@ -125,7 +126,7 @@ def harvest_each(
 
 
 def records(url: str, **options: Unpack[HarvestOptions]) -> Iterator[Mapping[str, object]]:
-    """Yield the records of a harvest as they arrive; the files are written at the end, or when the loop is left.
+    """Yield the records that are held from before, then new ones as they arrive; the files are written at the end, or when the loop is left.
 
     Takes the keywords of `harvest`.
     """

@@ -52,7 +52,7 @@ def test_errors_name_the_missing_file_column_or_line(tmp_path: Path) -> None:
         ("none.txt", "none.txt does not exist"),
         ("none:author", "none (of none:author) does not exist"),
         (f"{tmp_path}:title", "has no column title; write "),
-        (f"{tmp_path}", "with one of _key, author"),
+        (f"{tmp_path}", "with one of author, _key"),
         (f"{tmp_path / 'empty.txt'}", "contains no query"),
         (f"{tmp_path / 'bad.jsonl'}", "bad.jsonl, line 2"),
     ):

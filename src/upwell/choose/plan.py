@@ -37,8 +37,10 @@ class Plan:
     # record pages to read: first (as records arrive), last (when no candidate is left), or at most this number; "": a
     # small sample
     details: Literal["", "first", "last"] | int = ""
-    columns: tuple[str, ...] = ()  # of the table, in this order; empty: all
+    columns: tuple[str, ...] = ()  # of the table, in this order: name, new=old, name:type or new=old:type; empty: all
     drop: tuple[str, ...] = ()  # columns to leave out of the table
+    schema: str = ""  # text of a schema file (`upwell schema`), which pins the columns
+    plain: bool = False  # leave out the columns that start with `_`
     refresh: bool = False  # ask again for the records of a finished harvest
     form: int | None = None  # number of the form to use, whatever its purpose seems to be
     search_interface: str = ""  # how to query the site: a URL with {query} in place of the query

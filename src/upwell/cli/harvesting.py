@@ -1,10 +1,13 @@
 """The verbs that query a site: `forms`, `harvest`, `probe`, and `demo`, which starts the site that it harvests."""
 
 import json
+import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -139,7 +142,7 @@ def forms(
     epilog="Example: upwell harvest https://example.org/ -o harvest --budget 500\n\n"
     "Example: upwell harvest https://example.org/ --details --budget 5000\n\n"
     "Example: upwell harvest sites.txt --time 3600 --format sqlite --log events.jsonl\n\n"
-    "Example: upwell harvest https://example.org/ --columns title,author,year --format csv\n\n"
+    "Example: upwell harvest https://example.org/ --columns title,author=by,year:int --plain --format csv\n\n"
     "Example: upwell harvest https://example.org/ --queries authors/example.com:author --knowledge base.tsv\n\n"
     "Example: upwell harvest sites.txt --engine processes --total-budget 100000 --json > ended.jsonl",
 )
@@ -164,6 +167,9 @@ def harvest(
     details: options.Details = "",
     columns: options.ChosenColumns = "",
     drop: options.Drop = "",
+    schema: options.SchemaFile = None,
+    plain: options.Plain = False,
+    pipe: options.Pipe = "",
     refresh: options.Refresh = False,
     exit_code: options.ExitCode = False,
     format: options.Format = "parquet",
@@ -188,9 +194,14 @@ def harvest(
     if engine in ("local", "processes"):
         fork_ahead()  # the progress line has a thread
     typed = _typed(places, context.params["allow"] or ())
-    jobs = (_job(site, values_for(context, site), is_typed=site in typed) for site in sites)
+    jobs = (
+        _job(site, values_for(context, site), is_typed=site in typed, is_one_of_many=len(sites) > 1) for site in sites
+    )
     outcomes = Outcomes(len(sites), as_json)
-    with ProgressLine(total_budget or _budget(context, sites), not as_json, log) as observe:
+    with (
+        ProgressLine(total_budget or _budget(context, sites), not as_json, log) as observe,
+        RecordPipe(pipe) as on_record,
+    ):
         api.harvest_each(
             list(jobs) if context.params["login"] else jobs,  # all logins come before the first request
             outcomes.add,
@@ -208,9 +219,46 @@ def harvest(
                 sites=len(sites),
             ),
             observe=observe,
+            on_record=on_record,
         )
     code = outcomes.close()
     raise typer.Exit(CHANGED if exit_code and not code and outcomes.has_changed else code)
+
+
+class RecordPipe:
+    """Standard input of a command that receives each record as a line of JSON; without a command there is none."""
+
+    def __init__(self, command: str) -> None:
+        self._command = command
+        self._process: subprocess.Popen[str] | None = None
+        self._has_ended = False
+
+    def __enter__(self) -> Callable[[Mapping[str, object]], None] | None:
+        if not self._command:
+            return None
+        self._process = subprocess.Popen(self._command, shell=True, stdin=subprocess.PIPE, text=True, encoding="utf-8")  # noqa: S602 # the user typed it
+        return self.write
+
+    def write(self, row: Mapping[str, object]) -> None:
+        """Write a record, unless the command has ended: the harvest continues without it."""
+        if self._has_ended or self._process is None or self._process.stdin is None:
+            return
+        try:
+            self._process.stdin.write(json.dumps(dict(row), ensure_ascii=False, default=str) + "\n")
+            self._process.stdin.flush()
+        except OSError:
+            self._has_ended = True
+            warn(f"--pipe {self._command}: the command ended; the harvest continues without it")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._process is None:
+            return
+        with suppress(OSError):  # the command has ended
+            self._process.stdin.close()  # type: ignore[union-attr] # it is a pipe
+        if (code := self._process.wait()) and not self._has_ended:
+            warn(f"--pipe {self._command}: the command ended with exit code {code}")
 
 
 def _typed(places: Sequence[str], allow: Sequence[str]) -> set[str]:
@@ -226,8 +274,14 @@ def _budget(context: typer.Context, sites: Sequence[str]) -> int:
     return sum(int(values_for(context, site)["budget"]) for site in sites)
 
 
-def _job(site: str, values: dict[str, Any], *, is_typed: bool) -> api.Job:
-    """Build the job of one site from the values of the options for it."""
+def _job(site: str, values: dict[str, Any], *, is_typed: bool, is_one_of_many: bool) -> api.Job:
+    """Build the job of one site from the values of the options for it; of many sites, some may lack a column that was named."""
+    columns, schema = (
+        options.names(values["columns"]),
+        options.schema_text(Path(values["schema"]) if values["schema"] else None),
+    )
+    if columns and is_one_of_many and not schema:
+        columns, schema = (), json.dumps({"columns": columns})
     plan = Plan(
         budget=values["budget"],
         seconds=values["seconds"],
@@ -240,8 +294,10 @@ def _job(site: str, values: dict[str, Any], *, is_typed: bool) -> api.Job:
         models=_models(Path(values["source"])) if values["source"] else (),
         words=tuple(values["words"].split()),
         details=options.details(values["details"]),
-        columns=options.names(values["columns"]),
+        columns=columns,
         drop=options.names(values["drop"]),
+        schema=schema,
+        plain=values["plain"],
         refresh=values["refresh"],
         browser=options.choice("--browser", values["browser"], options.BROWSERS),
     )

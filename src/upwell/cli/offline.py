@@ -15,6 +15,7 @@ from upwell.errors import WrongUsage
 
 if TYPE_CHECKING:
     from upwell.results import VerbResult
+    from upwell.table.user_schema import UserSchema
 
 __all__ = ["blocks", "cluster", "entities", "extract", "links", "queries"]
 
@@ -34,6 +35,10 @@ def extract(
     regions: options.Regions = 1,
     out: options.TableFile = None,
     format: options.Format = "parquet",
+    columns: options.ChosenColumns = "",
+    drop: options.Drop = "",
+    schema: options.SchemaFile = None,
+    plain: options.Plain = False,
     engine: options.PartEngine = "",
     workers: options.PartWorkers = 0,
     as_json: options.Json = False,
@@ -46,8 +51,15 @@ def extract(
     from upwell.source.model import load
 
     model = load(options.source_text(source)) if source else None
+    wanted = _schema_of_table(columns, drop, schema, is_plain=plain, out=out)
     if engine:
-        others = {"--save": save, "--links": links, "--regions": regions > 1, "--method": method != "upwell"}
+        others = {
+            "--columns, --drop, --schema or --plain": wanted,
+            "--save": save,
+            "--links": links,
+            "--regions": regions > 1,
+            "--method": method != "upwell",
+        }
         _read_in_parts(
             "extract", [path], out, engine, workers, model, {**others, "--format": format != "parquet"}, as_json
         )
@@ -61,9 +73,18 @@ def extract(
         regions=regions,
         table=out,
         format=options.choice("--format", format, options.FORMATS),
+        schema=wanted,
         warn=warn,
     )
     _print_pages(pages, as_json, path)
+
+
+def _schema_of_table(columns: str, drop: str, schema: Path | None, *, is_plain: bool, out: str | None) -> "UserSchema":
+    """Return the schema that the options ask for; it needs a table."""
+    wanted = options.user_schema(columns, drop, schema, is_plain=is_plain)
+    if wanted and out is None:
+        raise WrongUsage("--columns, --drop, --schema and --plain are about the table: choose a place for it with -o")
+    return wanted
 
 
 def _print_pages(pages: "Iterable[VerbResult]", as_json: bool, *places: str) -> None:
@@ -94,6 +115,10 @@ def entities(
     path: options.RecordPages,
     out: options.TableFolder = None,
     format: options.Format = "parquet",
+    columns: options.ChosenColumns = "",
+    drop: options.Drop = "",
+    schema: options.SchemaFile = None,
+    plain: options.Plain = False,
     model: options.KnownEntities = None,
     save: options.SaveEntities = None,
     engine: options.PartEngine = "",
@@ -108,12 +133,15 @@ def entities(
     from upwell.records.entity_model import load_model
 
     known = load_model(options.source_text(model, "upwell entities --save")) if model else None
+    wanted = _schema_of_table(columns, drop, schema, is_plain=plain, out=out)
     if engine:
-        others = {"--save": save, "--format": format != "parquet"}
+        others = {
+            "--save": save, "--format": format != "parquet", "--columns, --drop, --schema or --plain": wanted,
+        }  # fmt: skip
         _read_in_parts("entities", [path], out, engine, workers, known, others, as_json)
         return
     table_format = options.choice("--format", format, options.FORMATS)
-    pages = api.entities(path, model=known, save=save, out=out, format=table_format, warn=warn)
+    pages = api.entities(path, model=known, save=save, out=out, format=table_format, schema=wanted, warn=warn)
     _print_pages(pages, as_json, path)
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from upwell.papers.thor import Distance as DistanceName
     from upwell.papers.yuan import Linkage as LinkageName
     from upwell.papers.yuan import WordDistance as WordDistanceName
+    from upwell.table.user_schema import UserSchema
     from upwell.table.writers import Format as FormatName
 
 # Values that some options take. mypy compares the typed ones with the modules that define them, tests/test_start.py the others.
@@ -317,13 +318,41 @@ Details = Annotated[
 ChosenColumns = Annotated[
     str,
     typer.Option(
-        "--columns", metavar="NAMES", rich_help_panel=TABLE, help="Columns of the table in this order, comma-separated."
+        "--columns",
+        metavar="NAMES",
+        rich_help_panel=TABLE,
+        help="Columns of the table in this order, comma-separated: name, new=old, name:type or new=old:type "
+        "(types: text, int, decimal, price, date, datetime, bool, url, image).",
     ),
 ]
 Drop = Annotated[
     str,
     typer.Option(
         "--drop", metavar="NAMES", rich_help_panel=TABLE, help="Columns to leave out of the table, comma-separated."
+    ),
+]
+SchemaFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--schema",
+        metavar="FILE",
+        rich_help_panel=TABLE,
+        help="Pin names, types and order of the columns by a JSON file, as `upwell schema` writes it.",
+    ),
+]
+Plain = Annotated[
+    bool,
+    typer.Option(
+        "--plain", rich_help_panel=TABLE, help="Leave out the columns that start with `_`, such as _key and _fetched."
+    ),
+]
+Pipe = Annotated[
+    str,
+    typer.Option(
+        "--pipe",
+        metavar="COMMAND",
+        rich_help_panel=TABLE,
+        help="Also write each record as a line of JSON to the standard input of this command.",
     ),
 ]
 Refresh = Annotated[
@@ -492,6 +521,9 @@ HarvestFolder = Annotated[
 ExportFile = Annotated[
     str | None,
     typer.Option("-o", "--out", metavar="FILE", help="File to write; default: beside the table of the harvest."),
+]
+SchemaOut = Annotated[
+    Path | None, typer.Option("-o", "--out", metavar="FILE", help="File to write; default: standard output.")
 ]
 Columns = Annotated[
     list[str] | None,
@@ -757,6 +789,18 @@ def names(value: str) -> tuple[str, ...]:
     ('title', 'price')
     """
     return tuple(name.strip() for name in value.split(",") if name.strip())
+
+
+def schema_text(file: Path | None) -> str:
+    """Read the file given with --schema; "" without one."""
+    return source_text(file, "upwell schema") if file else ""
+
+
+def user_schema(columns: str, drop: str, schema: Path | None, *, is_plain: bool) -> UserSchema:
+    """Return the schema that the options ask for; raise if they cannot be understood."""
+    from upwell.table.user_schema import UserSchema
+
+    return UserSchema.parse(names(columns), names(drop), file=schema_text(schema), is_plain=is_plain)
 
 
 def details(value: str) -> Literal["", "first", "last"] | int:

@@ -90,7 +90,8 @@ class ProgressLine:
             self._say(f"learned from {event.probes} answers")
         elif isinstance(event, Trouble):
             self.problems += 1
-            self._say(f"left out: {event.skipped.reason}")
+            is_about_table = event.skipped.stage == "table"
+            self._say(event.skipped.reason if is_about_table else f"left out: {event.skipped.reason}")
         elif isinstance(event, Asked):
             self._count(event)
         elif isinstance(event, Stopping):

@@ -1,5 +1,6 @@
 """The verbs about existing harvests and settings: `status`, `export` and `config`."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,9 @@ from upwell.cli.app import app, settings_of
 from upwell.cli.network import option_name
 from upwell.cli.printing import as_json_text, print_result, printable, warn
 from upwell.config import SECRETS, Origin
-from upwell.errors import UpwellError
+from upwell.errors import UpwellError, WrongUsage
 
-__all__ = ["config", "explain", "export", "status"]
+__all__ = ["config", "explain", "export", "schema", "status"]
 
 
 @app.command(epilog="Example: upwell status harvest")
@@ -52,20 +53,52 @@ def explain(folder: options.HarvestFolder, number: options.RequestNumber = None,
         print(line)
 
 
-@app.command(epilog="Example: upwell export harvest/example.org --format xlsx -o table.xlsx")
+@app.command(
+    epilog="Example: upwell export harvest/example.org -o table.xlsx\n\n"
+    "Example: upwell export harvest/example.org --columns title,population=pop:int --plain -o cities.csv"
+)
 def export(
     folder: options.HarvestFolder,
-    format: options.Format = "parquet",
+    format: options.Format = "",
     out: options.ExportFile = None,
-    columns: options.Columns = None,
+    exactly: options.Columns = None,
+    columns: options.ChosenColumns = "",
+    drop: options.Drop = "",
+    schema: options.SchemaFile = None,
+    plain: options.Plain = False,
     keep_formulas: options.KeepFormulas = False,
     as_json: options.Json = False,
 ) -> None:
-    """Write the table of a harvest in another format. No request is sent."""
-    chosen = options.choice("--format", format, options.FORMATS)
-    tables = api.export(folder, format=chosen, out=out, columns=columns or (), keep_formulas=keep_formulas)
+    """Write the table of a harvest in another format, or with other columns. No request is sent.
+
+    Without --format, the suffix of the file decides: table.xlsx is a workbook.
+    """
+    chosen = options.choice("--format", format, options.FORMATS) if format else None
+    wanted = options.user_schema(columns, drop, schema, is_plain=plain)
+    if exactly and wanted:
+        raise WrongUsage("--column cannot be combined with --columns, --drop, --schema or --plain; use one of them")
+    tables = api.export(
+        folder, format=chosen, out=out, columns=exactly or (), schema=wanted, keep_formulas=keep_formulas, warn=warn
+    )
     for exported in tables:
         print_result(exported, as_json)
+
+
+@app.command(epilog="Example: upwell schema harvest/example.org > schema.json")
+def schema(folder: options.HarvestFolder, out: options.SchemaOut = None) -> None:
+    """Write the schema of a harvest: the names, types and fields of its columns, as JSON that can be edited.
+
+    --schema of harvest and export reads it: later harvests then have exactly these columns.
+    """
+    text = json.dumps(api.schema_of(folder), ensure_ascii=False, indent=1)
+    if out is None:
+        print(text)
+        return
+    try:
+        out.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise WrongUsage(f"{out} cannot be written ({error.strerror}); choose another with -o") from error
+    print(f"schema written to {out}")
 
 
 @app.command(epilog="Example: upwell config --show")

@@ -6,6 +6,7 @@ values of the declared types.
 """
 
 import hashlib
+import json
 import logging
 import os
 import stat
@@ -31,12 +32,14 @@ from upwell.harvest.events import Asked, Held, LazyRow, Observer
 from upwell.harvest.reader import BudgetUse
 from upwell.harvest.session import SourceSession, plan_of_record_pages
 from upwell.records.values import ValueType
+from upwell.source.model import interface_entry, load_all
+from upwell.store.location import state_location
 from upwell.store.safe_files import write_whole
 from upwell.store.state import State
 from upwell.table.value_types import typed_fields
 from upwell.types import PAGE_PREFIX
 
-__all__ = ["WRONG_VALUES", "Checkpoint", "CheckpointFailed", "ScratchFile", "replayed_events"]
+__all__ = ["WRONG_VALUES", "Checkpoint", "CheckpointFailed", "ScratchFile", "held_before", "replayed_events"]
 
 logger = logging.getLogger("upwell.store")
 
@@ -285,6 +288,19 @@ def replayed_events(
             yield Held(row=LazyRow(partial(_event_row, row, types.get(str(row["_source"]), {}))))
             if not has_all_records:
                 return
+
+
+def held_before(folder: Path) -> Iterator[Held]:
+    """Yield an event for each record of a finished harvest, as they were reported when they were new."""
+    text = (folder / "source.json").read_text(encoding="utf-8")
+    saved = json.loads(text)
+    entries = [interface_entry(model) for model in (saved if isinstance(saved, list) else [saved])]
+    types = {
+        str(entry["url"]): model.columns.types for entry, model in zip(entries, load_all(text), strict=True) if entry
+    }
+    with State(state_location(folder), read_only=True) as state:
+        for row in state.rows():
+            yield Held(row=LazyRow(partial(_event_row, row, types.get(str(row["_source"]), {}))))
 
 
 def _event_row(row: Mapping[str, Any], types: Mapping[str, ValueType]) -> dict[str, object]:

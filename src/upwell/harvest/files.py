@@ -9,11 +9,12 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
-from upwell.errors import MissingExtra
+from upwell.errors import MissingExtra, WrongUsage
 from upwell.report.charts import plain_type
 from upwell.store.safe_files import write_whole
 from upwell.store.user_memory import remember
@@ -135,6 +136,7 @@ def _slug(text: str) -> str:
     return re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-") or "records"
 
 
+SHOWN_ROWS = 10  # rows that a notebook shows of a result
 CHANGES_FILE = "changes.parquet"
 CHANGE_COLUMNS = ("change", "_key", "_url", "column", "old", "new")
 
@@ -149,6 +151,7 @@ class Result:
     summary: Summary
     address: str = ""  # URL of the remote folder, if any
     was_finished: bool = False  # True if everything was there before and nothing was sent
+    notices: tuple[str, ...] = ()  # what could not be given of the schema that the user asked for
 
     @property
     def table(self) -> pyarrow.Table:
@@ -163,6 +166,30 @@ class Result:
 
         with TemporaryDirectory() as scratch:
             return pyarrow.parquet.read_table(write_tables(saved_tables(self.folder), Path(scratch), "parquet"))
+
+    def __len__(self) -> int:
+        return int(self.summary["records"])
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yield the rows of the (largest) table."""
+        return iter(self.table.to_pylist())
+
+    def __bool__(self) -> bool:
+        return True  # a result without records is a result, too
+
+    def _repr_html_(self) -> str:
+        """Return the first rows and the coverage statement, as notebooks show them."""
+        rows = self.table.slice(0, SHOWN_ROWS).to_pylist()
+        names = [name for name in (rows[0] if rows else ()) if not name.startswith("_")]
+        head = "".join(f"<th>{escape(name)}</th>" for name in names)
+        body = "".join(
+            "<tr>"
+            + "".join(f"<td>{escape(str(row[name]))}</td>" if row[name] is not None else "<td></td>" for name in names)
+            + "</tr>"
+            for row in rows
+        )
+        more = f"{len(rows)} of {len(self):,} rows. " if len(self) > len(rows) else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{more}{escape(self.summary['statement'])}</p>"
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the records as a pandas data frame."""
@@ -181,11 +208,15 @@ def write_files(site: SiteHarvest, folder: Path, format: Format) -> Result:
     from upwell.table.schema import columns_to_json
 
     lists = {column.name for source in site.sources for column in source.model.columns.columns if column.repeats}
-    tables = build_tables(site.state, lists=lists, earlier=saved_columns(folder), with_pages=site.with_pages)
-    for table in tables if site.columns or site.drop else ():
-        table.choose(site.columns, site.drop)
+    earlier = saved_columns(folder)
+    misnamed: WrongUsage | None = None
+    try:
+        tables = build_tables(site.state, lists=lists, earlier=earlier, with_pages=site.with_pages, schema=site.schema)
+    except WrongUsage as error:  # a column that no table has: nothing of the harvest is lost
+        misnamed = error
+        tables = build_tables(site.state, lists=lists, earlier=earlier, with_pages=site.with_pages)
     site.state.set_note(WITH_PAGES, "yes" if site.with_pages else "no")
-    records = write_tables(tables, folder, format)
+    records = write_tables(tables, folder, format, keep_order=bool(site.schema.columns))
     summary = cast("Summary", site.summary(tables))  # tests/test_contract.py compares their keys
     if site.refreshed:
         rows = list(_change_rows(site.state))
@@ -212,16 +243,24 @@ def write_files(site: SiteHarvest, folder: Path, format: Format) -> Result:
                 OWN_SOURCE, interface_text(model)
             )  # `upwell ask` queries a private address only if the user has harvested it
     describe_tables(folder, tables, summary["title"], summary["site"], site.url, summary["statement"])
-    return Result(folder=folder, records=records, report=folder / "report.html", summary=summary)
+    if misnamed is not None:
+        raise WrongUsage(
+            f"{misnamed}. All {summary['records']:,} records are kept in {folder}, with all columns; "
+            "the same command with other --columns sends nothing again"
+        )
+    notices = tuple(notice for table in tables for notice in table.notices)
+    return Result(folder=folder, records=records, report=folder / "report.html", summary=summary, notices=notices)
 
 
-def write_tables(tables: Sequence[Table], folder: Path, format: Format) -> Path:
+def write_tables(tables: Sequence[Table], folder: Path, format: Format, *, keep_order: bool = False) -> Path:
     """Write the tables in a format and again in every other format that exists in the folder, so that none becomes stale; return the first file."""
     written: dict[Format, list[Path]] = {}
     for each in FORMATS:
         before = set(folder.glob(f"records.{each}")) | set(folder.glob(f"records-*.{each}"))
         if each == format or before:
-            written[each] = [write(table.rows, folder, each, name=table.name) for table in tables]
+            written[each] = [
+                write(table.rows, folder, each, name=table.name, keep_order=keep_order) for table in tables
+            ]
             for stale in before - set(written[each]):
                 stale.unlink()
     return written[format][0]

@@ -1,11 +1,11 @@
 """Implement `upwell status` and `upwell export`: read the folders of harvests and write their tables in other formats, sending nothing."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from upwell.errors import WrongUsage
@@ -22,9 +22,14 @@ from upwell.store.remote import (
     without_credentials,
 )
 from upwell.table.build import Table, saved_tables
-from upwell.table.writers import FORMATS, Format, write
+from upwell.table.user_schema import UserSchema, schema_json
+from upwell.table.writers import FORMATS, TOGETHER, Format, write, write_together
 
-__all__ = ["export", "status"]
+__all__ = ["export", "schema_of", "status"]
+
+OTHER_SUFFIXES: dict[Format, tuple[str, ...]] = {  # by format, other suffixes of its files
+    "jsonl": (".ndjson", ".json"), "sqlite": (".db", ".sqlite3"), "duckdb": (".ddb",),
+}  # fmt: skip
 
 TEMPORARY_SUFFIXES = ("-shm", "-wal")  # suffixes of temporary files that SQLite creates even for readers
 TAIL_BYTES = 50_000  # size of the end of events.jsonl that is read for a running harvest
@@ -87,43 +92,87 @@ def _progress_from_events(events: Path, summary: dict[str, Any]) -> tuple[int, i
 def export(
     folder: str | Path,
     *,
-    format: Format = "parquet",
+    format: Format | None = None,
     out: str | Path | None = None,
     columns: Sequence[str] = (),
+    schema: UserSchema | None = None,
     keep_formulas: bool = False,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> list[Exported]:
     """Write the tables of a harvest in another format to `out`, by default next to its own tables; one file per kind of entity.
 
-    Both may be remote URLs; for a remote `folder`, `out` is required.
+    Without a `format`, the suffix of `out` decides (Parquet if it has none). Workbooks and databases hold all tables in one file.
+    `schema` says which columns, in which order, with which names and types; `columns` names exactly these, without any other.
+    Both `folder` and `out` may be remote URLs; for a remote `folder`, `out` is required.
     In CSV, an apostrophe is put before texts that a spreadsheet would interpret as a formula, unless `keep_formulas` is set.
     """
-    if format not in FORMATS:
-        raise WrongUsage(f"unknown format {format!r}: use one of {', '.join(FORMATS)}")
+    format = _format_of(format, out)
+    if columns and schema:
+        raise WrongUsage("choose the columns in one way: by `columns`, or by a schema")
+    if columns:
+        schema = UserSchema.parse(columns, is_plain=True)
     if out is None and is_remote(folder):
         raise WrongUsage(f"{without_credentials(str(folder))} is a remote folder: choose a local output with -o")
     harvests = list(harvest_folders(local_copy(folder, with_archive=False)))
     if len(harvests) > 1:
         raise WrongUsage(f"{folder} contains {len(harvests)} harvests; choose one of {', '.join(map(str, harvests))}")
-    tables = saved_tables(harvests[0])
-    known = {name for table in tables for name in table.names}
-    if unknown := [name for name in columns if name not in known]:
-        raise WrongUsage(f"{harvests[0]} has no column {', '.join(unknown)}; it has {', '.join(sorted(known))}")
+    tables = saved_tables(harvests[0], schema=schema)
+    for notice in (notice for table in tables for notice in table.notices):
+        warn(notice)
     target = out if out is not None else harvests[0]
     with open_output(target) as place:
         first = place / f"records.{format}" if place.is_dir() else place
-        return [_export(table, first, target, format, columns, keep_formulas) for table in tables]
+        if len(tables) > 1 and format in TOGETHER and not place.is_dir():
+            return [_export_together(tables, first, target, format, keep_order=bool(schema and schema.columns))]
+        return [_export(table, first, target, format, keep_formulas, keep_order=bool(schema)) for table in tables]
+
+
+def schema_of(folder: str | Path) -> dict[str, Any]:
+    """Return the schema of the tables of a harvest: names, types and fields of the columns, as `--schema` reads it."""
+    harvests = list(harvest_folders(local_copy(folder, with_archive=False)))
+    if len(harvests) != 1:
+        raise WrongUsage(f"{folder} contains {len(harvests)} harvests; choose one of {', '.join(map(str, harvests))}")
+    return schema_json({table.kind: table.columns for table in saved_tables(harvests[0])})
+
+
+def _format_of(format: Format | None, out: str | Path | None) -> Format:
+    """Return the format that was named, or else the one of the suffix of the output; raise if they differ."""
+    suffix = PurePosixPath(str(out or "")).suffix.lower()
+    by_suffix = next((name for name in FORMATS if suffix in (f".{name}", *OTHER_SUFFIXES.get(name, ()))), None)
+    if format is None:
+        return by_suffix or "parquet"
+    if format not in FORMATS:
+        raise WrongUsage(f"unknown format {format!r}: use one of {', '.join(FORMATS)}")
+    if by_suffix not in (None, format):
+        raise WrongUsage(
+            f"{out} is a file name for {by_suffix}, but the format is {format}; leave out --format or change the name"
+        )
+    return format
+
+
+def _export_together(
+    tables: Sequence[Table], file: Path, target: str | Path, format: Format, *, keep_order: bool
+) -> Exported:
+    """Write all tables into one file."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_together({table.name: table.rows for table in tables}, file, format, keep_order=keep_order)
+    except OSError as error:
+        raise WrongUsage(f"{file} cannot be written ({error.strerror}); choose another with -o") from error
+    columns = len({name for table in tables for name in table.names})
+    return Exported(
+        file=displayed_output(target, file), records=sum(len(table.rows) for table in tables), columns=columns
+    )
 
 
 def _export(
-    table: Table, first: Path, target: str | Path, format: Format, columns: Sequence[str], keep_formulas: bool
+    table: Table, first: Path, target: str | Path, format: Format, keep_formulas: bool, *, keep_order: bool
 ) -> Exported:
     """Write one table next to the first."""
-    if columns:
-        table.take(columns)
     file = first.with_name(f"{first.stem}-{table.kind}{first.suffix}") if table.kind else first
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        write(table.rows, file.parent, format, file=file, keep_formulas=keep_formulas)
+        write(table.rows, file.parent, format, file=file, keep_formulas=keep_formulas, keep_order=keep_order)
     except OSError as error:
         raise WrongUsage(f"{file} cannot be written ({error.strerror}); choose another with -o") from error
     return Exported(file=displayed_output(target, file), records=len(table.rows), columns=len(table.names))

@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 from upwell.choose.plan import ENDS, Plan
 from upwell.errors import CannotKeep
-from upwell.harvest.events import FolderLog, Observer, Trouble
+from upwell.harvest.events import FolderLog, Observer, Trouble, wants_records
 from upwell.harvest.files import Result, write_files, write_tables
 from upwell.harvest.site_work import LostWorkers
 from upwell.net.access import Access
@@ -250,11 +250,18 @@ async def _harvest_once(
     key = _plan_fingerprint(plan, manners)
     earlier = _finished_before(folder, wanted, key, format)
     if earlier is not None:
+        if wants_records(observe):
+            from upwell.harvest.checkpoint import held_before
+
+            for event in held_before(folder):
+                observe(event)
         return earlier
     from upwell.harvest.loop import run  # imported here: a finished harvest does not need it
     from upwell.source.model import load_all
     from upwell.table.build import saved_tables
+    from upwell.table.user_schema import UserSchema
 
+    UserSchema.parse(plan.columns, plan.drop, file=plan.schema)  # raise for invalid columns before any request
     with (
         _marked_active(folder, wanted),
         open_folder(folder, state_at, warc_bytes) as (_, state, archive),
@@ -297,10 +304,8 @@ async def _harvest_once(
             raise
         with Doing("tables"):
             result = write_files(site, folder, format)
-        known = result.summary["checks"]["fill"]
-        for name in (name for name in plan.columns if name not in known):
-            reason = f"no column is called {name}; there are {', '.join(known) or 'none of those that were named'}"
-            observe(Trouble(skipped=Skipped(stage="table", page=str(result.records), reason=reason)))
+        for notice in result.notices:
+            observe(Trouble(skipped=Skipped(stage="table", page=str(result.records), reason=notice)))
         if not plan.refresh and _is_finished(site, plan):
             state.set_note("finished", key)
         return result

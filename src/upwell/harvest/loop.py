@@ -52,6 +52,7 @@ from upwell.source.apply import apply
 from upwell.source.learn import learn_source
 from upwell.store.state import State
 from upwell.supervision import Doing
+from upwell.table.user_schema import UserSchema
 from upwell.types import (
     BrowserVisit,
     FormKind,
@@ -259,7 +260,7 @@ async def run(
             )
             sessions += [SourceSession(interface, context, at) for at, interface in enumerate(discovery.interfaces)]
         site.out_of_reach, site.about, site.title = discovery.out_of_reach, plan.about, discovery.home.title
-        site.columns, site.drop = plan.columns, plan.drop
+        site.schema = UserSchema.parse(plan.columns, plan.drop, file=plan.schema, is_plain=plan.plain)
         site.consent_pages = discovery.consent_pages
         for consent_page in site.consent_pages:
             observe(Passed(url=consent_page.url, label=consent_page.label))

@@ -15,6 +15,7 @@ from upwell.discover.consent_page import ConsentPage
 from upwell.harvest.record_pages import RecordPageReader
 from upwell.store.state import State
 from upwell.table.build import Table
+from upwell.table.user_schema import UserSchema
 from upwell.types import Estimate
 
 __all__ = ["SiteHarvest", "coverage_statement"]
@@ -44,8 +45,7 @@ class SiteHarvest:
     refreshed: dict[str, int] = field(default_factory=dict)  # new, changed, unchanged, gone, unseen
     consent_pages: tuple[ConsentPage, ...] = ()  # that were clicked through
     out_of_reach: list[str] = field(default_factory=list)  # why searches of the site could not be used
-    columns: tuple[str, ...] = ()  # columns of the tables; empty: all
-    drop: tuple[str, ...] = ()  # columns left out of the tables
+    schema: UserSchema = field(default_factory=UserSchema)  # columns of the tables that the user asked for
     about: str = ""  # topic of the records, if not all were wanted
     details: list[RecordPageReader] = field(default_factory=list)
     before: tuple[Estimate, bool] | None = None  # size and lower bound from the run before a refresh

@@ -22,8 +22,8 @@ from upwell.records.entity_model import (
 from upwell.results import EntityPage
 from upwell.store.remote import local_copy, open_output
 from upwell.table import writers
-from upwell.table.schema import infer_columns, shape_rows
-from upwell.table.value_types import with_types
+from upwell.table.build import table_of_rows
+from upwell.table.user_schema import UserSchema
 
 __all__ = ["entities", "entity_table_name", "learn_templates", "read_entity"]
 
@@ -38,6 +38,7 @@ def entities(
     save: str | Path | None = None,
     out: str | Path | None = None,
     format: writers.Format = "parquet",
+    schema: UserSchema | None = None,
     warn: Callable[[str], None] = lambda _: None,
 ) -> Iterator[EntityPage]:
     """Yield the fields of saved pages that each describe one entity, in page order, with the same columns for all.
@@ -63,7 +64,7 @@ def entities(
         yield EntityPage(page=page.name, fields=fields, template=number if len(templates) > 1 else None)
     if out is not None:
         with open_output(out) as place:
-            _write(rows, place, format)
+            _write(rows, place, format, schema or UserSchema())
 
 
 def read_entity(templates: Sequence[EntityTemplate], tree: TagTree) -> tuple[int, Mapping[str, str | list[str] | None]]:
@@ -110,13 +111,12 @@ def _in_order(model: EntityModel, fields: EntityFields) -> Mapping[str, str | li
     return {column.name: fields.get(column.name) for column in model.columns}
 
 
-def _write(rows: Sequence[list[dict[str, object]]], folder: Path, format: writers.Format) -> None:
+def _write(rows: Sequence[list[dict[str, object]]], folder: Path, format: writers.Format, schema: UserSchema) -> None:
     """Write a table for each template: `entities.parquet`, `entities-2.parquet` …"""
     folder.mkdir(parents=True, exist_ok=True)
     for number, template_rows in enumerate(rows, 1):
-        columns = infer_columns(template_rows)
-        name = entity_table_name(number - 1)
-        writers.write(with_types(shape_rows(template_rows, columns), columns), folder, format, name=name)
+        made = table_of_rows(template_rows, schema=schema)
+        writers.write(made.rows, folder, format, name=entity_table_name(number - 1), keep_order=bool(schema))
 
 
 def entity_table_name(number: int) -> str:

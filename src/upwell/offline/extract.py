@@ -25,8 +25,8 @@ from upwell.source.drift import DriftWatch
 from upwell.source.learn import learn_source
 from upwell.source.model import SourceModel
 from upwell.store.remote import local_copy, open_output
-from upwell.table.schema import infer_columns, shape_rows
-from upwell.table.value_types import with_types
+from upwell.table.build import table_of_rows
+from upwell.table.user_schema import UserSchema
 from upwell.table.writers import FORMATS, Format, write
 from upwell.types import Kind, Record
 
@@ -141,6 +141,7 @@ def extract(
     regions: int = 1,
     table: str | Path | None = None,
     format: Format = "parquet",
+    schema: UserSchema | None = None,
     warn: Callable[[str], None] = lambda _: None,
 ) -> Iterator[ExtractedPage]:
     """Yield the kind and the records of each saved answer of one source (a folder of HTML or JSON, or WARC), in page order.
@@ -151,6 +152,7 @@ def extract(
     method   `upwell`; `thor` (clusters, pagelets and objects as published, without fields or model); `thor-tuned` (better settings)
     regions  number of record lists searched for in an answer, best first (Thor's top-k pagelets)
     table    file or folder for the records of all pages, in `format`; each further region gets its own file
+    schema   columns of the table: which, in which order, with which names and types
     warn     receives warnings
     """
     if method not in METHODS:
@@ -167,10 +169,12 @@ def extract(
         if method == "upwell"
         else _by_thor(local_folder, replace(THOR_PARAMS[method], max_pagelets=regions), links, warn)
     )
-    return pages if table is None else _with_table(pages, table, format)
+    return pages if table is None else _with_table(pages, table, format, schema or UserSchema())
 
 
-def _with_table(pages: Iterator[ExtractedPage], place: str | Path, format: Format) -> Iterator[ExtractedPage]:
+def _with_table(
+    pages: Iterator[ExtractedPage], place: str | Path, format: Format, schema: UserSchema
+) -> Iterator[ExtractedPage]:
     """Yield the pages; then write a typed table of the records of each region."""
     tables: dict[int, list[dict[str, object]]] = {1: []}
     for page in pages:
@@ -183,9 +187,9 @@ def _with_table(pages: Iterator[ExtractedPage], place: str | Path, format: Forma
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             for region, rows in tables.items():
-                columns = infer_columns(rows)
                 target = path if region == 1 else path.with_stem(f"{path.stem}-{region}")
-                write(with_types(shape_rows(rows, columns), columns), path.parent, format, file=target)
+                made = table_of_rows(rows, schema=schema)
+                write(made.rows, path.parent, format, file=target, keep_order=bool(schema))
         except OSError as error:
             raise WrongUsage(f"{path} cannot be written ({error.strerror}); choose another file with -o") from error
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BOOLEANS",
+    "MAX_PARSED_CHARS",
     "DateReader",
     "ValueType",
     "column_type",

@@ -9,7 +9,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
@@ -25,12 +25,14 @@ from upwell.table.schema import (
     OTHER,
     OtherFields,
     TableColumn,
+    column_of_field,
     columns_from_json,
     infer_columns,
     shape_columns,
     shape_row,
 )
-from upwell.table.value_types import CURRENCY_SUFFIX, UNIT_SUFFIX, ColumnParser, typed_columns
+from upwell.table.user_schema import UserSchema
+from upwell.table.value_types import ColumnParser
 from upwell.types import PAGE_PREFIX, PAGE_TEMPLATE
 from upwell.urls.patterns import UrlPattern, learn_url_patterns
 
@@ -44,6 +46,7 @@ __all__ = [
     "saved_tables",
     "source_of",
     "streamed_tables",
+    "table_of_rows",
     "with_datetime",
 ]
 
@@ -53,10 +56,11 @@ class Table:
     """Table of one entity kind ("" if there is only one kind): columns, and rows with typed values."""
 
     kind: str
-    columns: list[TableColumn]
+    columns: list[TableColumn]  # all, with their own names, also if the user chose some
     rows: InMemoryRows | StreamedRows
     types: dict[str, str] = field(default_factory=dict)
     of_pages: list[str] = field(default_factory=list)  # columns from record pages, even if only a sample was read
+    notices: list[str] = field(default_factory=list)  # what the schema of the user could not be given
 
     @property
     def name(self) -> str:
@@ -67,19 +71,6 @@ class Table:
     def names(self) -> list[str]:
         """Return the columns that occur in any row, in order of first appearance."""
         return self.rows.names
-
-    def choose(self, names: Sequence[str], drop: Collection[str]) -> None:
-        """Keep the named columns (default: all) without those in `drop`, in the given order; `source.json` keeps all columns."""
-        shown = [name for name in (names or self.types) if name in self.types and name not in drop]
-        self.types = {name: self.types[name] for name in shown}
-        suffixes = ("", UNIT_SUFFIX, CURRENCY_SUFFIX)
-        known = self.names
-        own = [name for name in known if name.startswith("_")]
-        self.rows = self.rows.select(own + [name + s for name in shown for s in suffixes if name + s in known])
-
-    def take(self, names: Sequence[str]) -> None:
-        """Keep exactly these columns, in this order, including those that start with `_`."""
-        self.rows = self.rows.select(names, fill_missing=True)
 
     def fill(self) -> dict[str, float]:
         """Return the share of rows with a value for each column, highest first."""
@@ -122,27 +113,63 @@ class RowRouter:
 
 
 class TableBuilder:
-    """Builder of a table whose columns were inferred from all rows or from a sample."""
+    """Builder of a table whose columns were inferred from all rows or from a sample; `schema` is what the user asked for."""
 
-    def __init__(self, kind: str, columns: Sequence[TableColumn], fields: FieldColumns, *, with_pages: bool) -> None:
-        self._kind, self._with_pages = kind, with_pages
+    def __init__(
+        self,
+        kind: str,
+        columns: Sequence[TableColumn],
+        fields: FieldColumns,
+        *,
+        with_pages: bool,
+        schema: UserSchema,
+        is_only: bool,
+    ) -> None:
+        self._kind, self._with_pages, self._schema = kind, with_pages, schema
         self._fields: FieldColumns | None = fields
+        self.inferred = [column for column in columns if with_pages or not column.is_of_page]
+        self._columns = schema.applied(kind, self.inferred, is_only=is_only)
         self._of_pages = [column.name for column in columns if column.is_of_page]
-        self._columns = [column for column in columns if with_pages or not column.is_of_page]
         self._shown = [column for column in self._columns if not column.drop]
 
     def table(self) -> Table:
         """Return the table in memory; the rows given are all there are."""
-        columns, fields = self._columns, self._fields or FieldColumns({}, 0)
-        texts = shape_columns(fields, columns, with_pages=self._with_pages)
-        rows, types = typed_columns(texts, fields.count, columns)
-        return Table(kind=self._kind, columns=columns, rows=rows, types=types, of_pages=self._of_pages)
+        fields = self._fields or FieldColumns({}, 0)
+        texts = shape_columns(fields, self._columns, with_pages=self._with_pages, known=self.inferred)
+        values = ColumnParser(self._columns, texts)
+        values.add_currencies_of(texts)
+        return self._finished(values, values.parse_columns(texts, fields.count))
+
+    def _finished(self, values: ColumnParser, rows: InMemoryRows | StreamedRows) -> Table:
+        """Return the table of these rows, with their columns in the order that the user asked for."""
+        if self._schema:
+            rows = rows.select(self._schema.row_names(self._kind, rows.names))
+        notices = [
+            f"{name}: texts like {examples[0]!r} do not have the type that you chose; these cells are empty"
+            for name, examples in values.rejected.items()
+        ]
+        if unfilled := self._schema.unfilled(self._kind, self.inferred):
+            notices.append(
+                f"the records have nothing for {', '.join(unfilled)} of your schema; these columns are empty"
+            )
+        parsed = {
+            column.id: column for column in values.columns
+        }  # a sample may have promised a type that not all rows have
+        columns = [
+            replace(column, type=found.type, unit=found.unit)
+            if (found := parsed.get(column.id)) is not None and not found.is_forced
+            else column
+            for column in self.inferred
+        ]
+        return Table(
+            kind=self._kind, columns=columns, rows=rows, types=values.types(), of_pages=self._of_pages, notices=notices
+        )
 
     def start_counting(self) -> None:
         """Release the sample and prepare for counting all rows."""
         self._values = ColumnParser(self._columns, shape_columns(self._fields or FieldColumns({}, 0), self._columns))
         self._fields = None
-        self._others = OtherFields(self._columns)
+        self._others = OtherFields([*self._columns, *self.inferred])
         self._count, self._filled, self._own = 0, Counter[str](), dict[str, None]()
 
     def count(self, row: Row) -> None:
@@ -163,11 +190,16 @@ class TableBuilder:
         def rows() -> Iterator[Row]:
             return (self._values.parse(shape_row(row, self._shown, others)) for row in read())
 
-        streamed = StreamedRows(rows, count=self._count, names=names, filled=self._filled)
-        values = self._values
-        return Table(
-            kind=self._kind, columns=values.columns, rows=streamed, types=values.types(), of_pages=self._of_pages
-        )
+        return self._finished(self._values, StreamedRows(rows, count=self._count, names=names, filled=self._filled))
+
+
+def table_of_rows(rows: Sequence[Row], *, name: str = "", schema: UserSchema | None = None) -> Table:
+    """Return the table of rows that come from no harvest, such as the records of saved pages."""
+    schema, fields = schema or UserSchema(), FieldColumns.of(rows)
+    columns = infer_columns(fields, keep=schema.kept_names)
+    if schema:
+        _check_names(schema, [(name, columns, fields)])
+    return TableBuilder(name, columns, fields, with_pages=True, schema=schema, is_only=True).table()
 
 
 def streamed_tables(
@@ -228,18 +260,21 @@ def saved_columns(folder: Path) -> dict[str, list[TableColumn]]:
         return {}  # no file yet, or written by an older version
 
 
-def saved_tables(folder: Path, state: State | None = None) -> list[Table]:
+def saved_tables(folder: Path, state: State | None = None, schema: UserSchema | None = None) -> list[Table]:
     """Build the tables of a harvest from the files in its folder, without replaying the answers."""
     if state is None:
         with State(state_location(folder), read_only=True) as opened:
-            return _saved_tables(folder, opened, partial(_rows_in, folder))
-    return _saved_tables(folder, state, state.rows)
+            return _saved_tables(folder, opened, partial(_rows_in, folder), schema)
+    return _saved_tables(folder, state, state.rows, schema)
 
 
-def _saved_tables(folder: Path, state: State, read: Callable[[], Iterator[Row]]) -> list[Table]:
+def _saved_tables(
+    folder: Path, state: State, read: Callable[[], Iterator[Row]], schema: UserSchema | None
+) -> list[Table]:
     with_pages = state.note(WITH_PAGES) == "yes"
+    earlier = saved_columns(folder)
     return build_tables(
-        state, lists=_list_columns(folder), earlier=saved_columns(folder), with_pages=with_pages, read=read
+        state, lists=_list_columns(folder), earlier=earlier, with_pages=with_pages, read=read, schema=schema
     )
 
 
@@ -267,12 +302,15 @@ def build_tables(
     with_pages: bool = True,
     read: Callable[[], Iterator[Row]] | None = None,
     max_held: int = MAX_ROWS_IN_MEMORY,
+    schema: UserSchema | None = None,
 ) -> list[Table]:
     """Return the tables, largest first: sources with different columns and different record URLs go into different tables.
 
     `with_pages=False` leaves out columns that come only from record pages, because only a sample of these was read.
+    `schema` is what the user asked for; a column of it that no table has raises `WrongUsage`.
     With more than `max_held` records, a sample determines the columns and the rows are read through `read` each time they are needed.
     """
+    schema = schema or UserSchema()
     is_whole = len(state) <= max_held
     sample = _sample(state.rows(), -(-len(state) // max_held))
     varying = state.varying()
@@ -284,26 +322,42 @@ def build_tables(
     groups = _group_similar(fields_of)
     names = _kinds_of_sources([group[0] for group in groups]) if len(groups) > 1 else [""] * len(groups)
     lists = frozenset(lists)
-    builders: list[TableBuilder] = []
+    kept = schema.kept_names
+    parts_of_tables: list[tuple[str, list[TableColumn], FieldColumns]] = []
     for kind, group in zip(names, groups, strict=True):
-        first = len(builders)
+        first = len(parts_of_tables)
         fields = FieldColumns.concatenate([fields_of[source] for source in group])
         parts: list[tuple[str, list[str], FieldColumns]] = [("", [], fields.without([PAGE_PREFIX + PAGE_TEMPLATE]))]
         if with_pages and len(set(fields[PAGE_PREFIX + PAGE_TEMPLATE]) - {None}) > 1:
             parts = _split_by_page_kind([routers[source].cleaned(row) for source in group for row in sample[source]])
         for page_kind, templates, part_fields in parts:
             name = "-".join(filter(None, (kind, page_kind)))
-            columns = infer_columns(part_fields, lists=lists, earlier=(earlier or {}).get(name, ()))
+            columns = infer_columns(part_fields, lists=lists, earlier=(earlier or {}).get(name, ()), keep=kept)
             for source in group:
-                routers[source].tables |= dict.fromkeys(templates, len(builders)) | {None: first}
-            builders.append(TableBuilder(name, columns, part_fields, with_pages=with_pages))
-    del sample, fields_of
+                routers[source].tables |= dict.fromkeys(templates, len(parts_of_tables)) | {None: first}
+            parts_of_tables.append((name, columns, part_fields))
+    if schema and parts_of_tables:
+        _check_names(schema, parts_of_tables)
+    is_only = len(parts_of_tables) == 1
+    builders = [
+        TableBuilder(name, columns, part_fields, with_pages=with_pages, schema=schema, is_only=is_only)
+        for name, columns, part_fields in parts_of_tables
+    ]
+    del sample, fields_of, parts_of_tables
     tables = (
         [builder.table() for builder in builders]
         if is_whole
         else streamed_tables(builders, routers, state.rows, read or state.rows)
     )
     return sorted(tables, key=lambda table: -len(table.rows)) or [Table(kind="", columns=[], rows=InMemoryRows({}, 0))]
+
+
+def _check_names(schema: UserSchema, tables: Sequence[tuple[str, Sequence[TableColumn], FieldColumns]]) -> None:
+    """Raise `WrongUsage` if the user named a column that no table has; constant fields count, although tables leave them out by default."""
+    known = {column.name for _, columns, _ in tables for column in columns}
+    fields = {name for _, _, fields in tables for name in fields.columns}
+    constant = {column_of_field(name) for name in fields if not name.startswith("_")}
+    schema.check(known, constant | {name for name in fields if name.startswith("_")})
 
 
 def _sample(rows: Iterable[Row], step: int) -> dict[str, list[Row]]:

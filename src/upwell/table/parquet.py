@@ -55,10 +55,12 @@ def write(rows: Iterable[Mapping[str, object]], columns: Mapping[str, str], path
         database.execute(f"COPY ({query}) TO '{place}' (FORMAT parquet, COMPRESSION zstd)", values)
 
 
-def write_database(rows: Iterable[Mapping[str, object]], columns: Mapping[str, str], path: Path) -> None:
-    """Write rows as the table `records` of a new DuckDB file."""
+def write_database(
+    rows: Iterable[Mapping[str, object]], columns: Mapping[str, str], path: Path, *, table: str = "records"
+) -> None:
+    """Write rows as a new table of a DuckDB file, which is created if there is none."""
     with connect(path) as database, _rows_as_query(database, rows, columns, path) as (query, values):
-        database.execute(f"CREATE TABLE records AS {query}", values)
+        database.execute(f"CREATE TABLE {_quoted(table)} AS {query}", values)
 
 
 class RowWriter:

@@ -315,6 +315,7 @@ class TableColumn:
     part: int = 0  # number of the phrase, from 1; 0: the text before the first
     drop: bool = False
     pin: bool = False  # keep the column even if it is rare or constant
+    is_forced: bool = False  # the user chose the type: texts that are of another type become empty
 
     @property
     def is_of_page(self) -> bool:
@@ -393,8 +394,12 @@ def infer_columns(
     *,
     lists: Collection[str] = (),
     earlier: Sequence[TableColumn] = (),
+    keep: Collection[str] = (),
 ) -> list[TableColumn]:
-    """Return the columns of a table in order of first appearance; `lists` names the fields with several values per row."""
+    """Return the columns of a table in order of first appearance; `lists` names the fields with several values per row.
+
+    Columns with a name or a field in `keep` are kept even if they are constant or rare.
+    """
     fields = rows if isinstance(rows, FieldColumns) else FieldColumns.of(rows)
     names = [name for name in fields.columns if not name.startswith("_")]
     filled: dict[str, int] = {}
@@ -410,7 +415,10 @@ def infer_columns(
         texts[name] = {strip_affixes(text, cut) for text in texts[name]} - {""}
     known = {column.id: column for column in earlier}
     pinned = {column.of[0] for column in earlier if column.pin}
-    useful = [name for name in names if name in pinned or len(texts[name]) > (1 if filled[name] > 1 else 0)]
+    kept = {name for name in names if keep and (name in keep or column_of_field(name) in keep)}
+    useful = [
+        name for name in names if name in pinned or name in kept or len(texts[name]) > (1 if filled[name] > 1 else 0)
+    ]
     with_page = sorted({row for name in names if name.startswith(PAGE_PREFIX) for row, _ in fields.having(name)})
     columns: list[TableColumn] = []
     for group in merge_columns(useful, fields, with_page, cuts):
@@ -430,7 +438,8 @@ def infer_columns(
             )
             share = count / max(1, possible)
             is_same = len(values) == 1 and fields.count > 1
-            if typed.pin or not (is_same or (fields.count >= MIN_ROWS and share < MIN_SHARE)):
+            is_kept = typed.pin or typed.name in keep or not kept.isdisjoint(typed.of)
+            if is_kept or not (is_same or (fields.count >= MIN_ROWS and share < MIN_SHARE)):
                 columns.append(typed)
     columns = _with_title(columns, fields, known)
     taken: set[str] = set()
@@ -475,10 +484,10 @@ def shape_rows(
 
 
 def shape_columns(
-    fields: FieldColumns, columns: Sequence[TableColumn], *, with_pages: bool = True
+    fields: FieldColumns, columns: Sequence[TableColumn], *, with_pages: bool = True, known: Sequence[TableColumn] = ()
 ) -> dict[str, list[Cell]]:
-    """Return the same as `shape_rows`, by column."""
-    in_columns = {name for column in columns for name in column.of}
+    """Return the same as `shape_rows`, by column; fields of the `known` columns do not go to `_other` either."""
+    in_columns = {name for column in (*columns, *known) for name in column.of}
     rare = [
         name for name in sorted(fields.columns.keys() - in_columns) if with_pages or not name.startswith(PAGE_PREFIX)
     ]
@@ -551,6 +560,11 @@ def _column_name(group: Sequence[str], cut: Mapping[str, tuple[str, str]]) -> st
     given = next((name for name in names if not TAG_NAME.match(name)), "")
     label = next((begin for begin, _ in cut.values() if any(map(str.isalpha, begin))), "")
     return given or (column_name(label) if label else names[0])
+
+
+def column_of_field(name: str) -> str:
+    """Return the name of a column that consists of one field."""
+    return _column_name([name], {})
 
 
 def _with_type(column: TableColumn, texts: Collection[str]) -> TableColumn:

@@ -4,21 +4,32 @@ A day that could be a month, or a number that starts with 0, stays text. `Column
 from a sample and then applied to single rows in several processes, so that all parts have the same schema.
 """
 
+import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from upwell.records.values import BOOLEANS, DateReader, ValueType, date_reader, lossless_value, parse_value, split_unit
+from upwell.records.values import (
+    BOOLEANS,
+    MAX_PARSED_CHARS,
+    DateReader,
+    ValueType,
+    date_reader,
+    lossless_value,
+    parse_value,
+    split_unit,
+)
 from upwell.table.rows import InMemoryRows
 from upwell.table.schema import OTHER, TableColumn
 
-__all__ = ["ColumnParser", "FixedSchema", "fixed_schema", "typed_columns", "typed_fields", "types_of", "with_types"]
+__all__ = ["ColumnParser", "FixedSchema", "fixed_schema", "forced_value", "typed_fields", "types_of", "with_types"]
 
 #
 # Nothing is guessed and nothing is lost: a day that could be a month, or a number that begins with 0, stays text.
 
 CURRENCY_SUFFIX = "_currency"  # prices in `cost` have their currencies in `cost_currency` if there are several
 UNIT_SUFFIX = "_unit"
+MAX_REJECTED = 3  # examples of texts that do not have the type that the user chose
 
 
 def types_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[TableColumn]) -> dict[str, str]:
@@ -38,15 +49,6 @@ def with_types(rows: Iterable[Mapping[str, Any]], columns: Sequence[TableColumn]
     return map(values.parse, rows)
 
 
-def typed_columns(
-    texts: Mapping[str, list[Any]], count: int, columns: Sequence[TableColumn]
-) -> tuple[InMemoryRows, dict[str, str]]:
-    """Return the rows with typed values and the type of each column, from `count` rows given by column."""
-    values = ColumnParser(columns, texts)
-    values.add_currencies_of(texts)
-    return values.parse_columns(texts, count), values.types()
-
-
 class ColumnParser:
     """Converter of a table's texts to values; `texts` determine the date formats, and all rows the currencies."""
 
@@ -58,6 +60,9 @@ class ColumnParser:
             if column.type in ("date", "datetime")
         }
         self._currencies = {column.name: set[str]() for column in columns if column.type == "price"}
+        self.rejected: dict[
+            str, list[str]
+        ] = {}  # by column whose type the user chose: examples of texts that are left empty
         self._by_name = {column.name: column for column in columns}
 
     def add_currencies(self, row: Mapping[str, Any]) -> None:
@@ -76,6 +81,8 @@ class ColumnParser:
         """Turn a column into text if this row has a value that does not fit its type, which was inferred from a sample."""
         for number, column in enumerate(self.columns):
             text = row.get(column.name)
+            if column.is_forced:
+                continue  # texts of another type become empty
             if column.type not in ("text", "url", "image") and isinstance(text, str) and not self._fits(column, text):
                 self.columns[number] = self._by_name[column.name] = replace(column, type="text", unit="")
                 self._currencies.pop(column.name, None)
@@ -139,6 +146,14 @@ class ColumnParser:
     def _values(self, column: TableColumn, text: str) -> dict[str, object]:
         """Return the value of a text, with its currency or unit if the column has several."""
         name = column.name
+        if column.is_forced:
+            value = forced_value(text, column.type, self._readers.get(name))
+            if value is None and len(rejected := self.rejected.setdefault(name, [])) < MAX_REJECTED:
+                rejected.append(text)
+            if not isinstance(value, dict):
+                return {name: value}
+            has_several = len(self._currencies[name]) > 1
+            return {name: value["amount"], **({name + CURRENCY_SUFFIX: value["currency"]} if has_several else {})}
         if column.type == "boolean":
             return {name: any(text.strip().lower() == yes for yes, _ in BOOLEANS)}
         if column.type in ("date", "datetime"):
@@ -153,6 +168,29 @@ class ColumnParser:
             return {name: value}
         has_several = len(self._currencies[name]) > 1
         return {name: value["amount"], **({name + CURRENCY_SUFFIX: value["currency"]} if has_several else {})}
+
+
+def forced_value(text: str, kind: ValueType, reader: DateReader | None = None) -> object:
+    """Return a text as a value of the type that the user chose; a number may have words around it. None if there is no such value.
+
+    >>> forced_value("1999 edition", "integer"), forced_value("n/a", "integer"), forced_value("4 of 5", "decimal")
+    (1999, None, None)
+    """
+    if kind in ("text", "url", "image"):
+        return text
+    if kind == "boolean":
+        word = text.strip().lower()
+        return next((word == yes for yes, no in BOOLEANS if word in (yes, no)), None)
+    if kind in ("date", "datetime"):
+        if reader is not None and (moment := reader.read(text)) is not None:
+            return moment
+        day = parse_value(text, "date")
+        return datetime.date.fromisoformat(day) if isinstance(day, str) and kind == "date" else None
+    value = parse_value(text, kind)
+    if value is None and kind in ("integer", "decimal") and len(text) <= MAX_PARSED_CHARS:
+        numbers = [word for word in text.split() if any(map(str.isdigit, word))]
+        value = parse_value(numbers[0].strip(".,;:()"), kind) if len(numbers) == 1 else None
+    return value
 
 
 def _distinct(cells: Iterable[Any]) -> set[str]:

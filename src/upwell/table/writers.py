@@ -16,13 +16,16 @@ from upwell.errors import WrongUsage
 from upwell.table import parquet
 from upwell.table.rows import InMemoryRows, StreamedRows
 
-__all__ = ["FORMATS", "READABLE", "Format", "csv_lines", "read_keys", "write"]
+__all__ = ["FORMATS", "READABLE", "TOGETHER", "Format", "csv_lines", "read_keys", "write", "write_together"]
 
 Format = Literal["parquet", "csv", "jsonl", "sqlite", "duckdb", "xlsx"]
 FORMATS: tuple[Format, ...] = ("parquet", "csv", "jsonl", "sqlite", "duckdb", "xlsx")
 READABLE = FORMATS[:-1]  # all but Excel, which is meant for people
+PEOPLES = ("csv", "xlsx")  # formats in which the columns of the user come first
+TOGETHER = ("sqlite", "duckdb", "xlsx")  # formats that can hold several tables in one file
+Rows = InMemoryRows | StreamedRows
 # Limits of an Excel sheet (Excel specifications and limits).
-MAX_SHEET_ROWS, MAX_SHEET_COLUMNS, MAX_CELL_CHARS = 1_048_576, 16_384, 32_767
+MAX_SHEET_ROWS, MAX_SHEET_COLUMNS, MAX_CELL_CHARS, MAX_SHEET_NAME = 1_048_576, 16_384, 32_767, 31
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")  # OWASP, "CSV Injection"
 NUMBER = re.compile(r"[-+]?\d[\d.,]*(?:[eE][-+]?\d+)?%?")
 ROWID_NAMES = ("rowid", "oid", "_rowid_")  # SQLite's aliases for the row number
@@ -40,20 +43,20 @@ def write(
     file: Path | None = None,
     keep_formulas: bool = False,
     columns: Sequence[str] = (),
+    keep_order: bool = False,
 ) -> Path:
     """Write `<name>.<format>`, or `file`; the default columns are all that occur in any row, in order of first appearance.
 
+    In CSV and Excel, which people read, the columns that start with `_` come last, unless `columns` or `keep_order` is given.
     With `keep_formulas`, texts that a spreadsheet would interpret as a formula are left unchanged in CSV.
     """
     if format not in FORMATS:
         raise WrongUsage(f"unknown format {format!r}: use one of {', '.join(FORMATS)}")
-    if isinstance(rows, InMemoryRows | StreamedRows):
-        columns = columns or rows.names
-    else:
+    if not isinstance(rows, InMemoryRows | StreamedRows):
         rows = list(rows)
+    columns = list(columns) or _column_order(rows, format, keep_order=keep_order)
     path = file or folder / f"{name}.{format}"
     partial = path.with_name(f".{path.name}.part")
-    columns = list(columns or dict.fromkeys(column for row in rows for column in row))
     if not all(map(_can_be_encoded, columns)):  # half a surrogate pair, from JSON
         rows = [{_encodable(name): value for name, value in row.items()} for row in rows]
         columns = list(dict.fromkeys(map(_encodable, columns)))
@@ -69,14 +72,39 @@ def write(
         partial.unlink(missing_ok=True)
         parquet.write_database(rows, dict(zip(columns, _unique_names(columns), strict=True)), partial)
     elif format == "xlsx":
-        _write_xlsx(rows, columns, partial)
+        _write_xlsx({"records": rows}, {"records": columns}, partial)
     elif format == "sqlite":
+        partial.unlink(missing_ok=True)
         _write_sqlite(rows, columns, partial)
     else:
         with partial.open("w", encoding="utf-8", errors="replace") as out:
             out.writelines(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
     partial.replace(path)  # readers see the old table or the new one, never a part
     return path
+
+
+def write_together(tables: Mapping[str, Rows], file: Path, format: Format, *, keep_order: bool = False) -> Path:
+    """Write several tables into one file: sheets of a workbook (xlsx), or tables of a database (sqlite, duckdb)."""
+    partial = file.with_name(f".{file.name}.part")
+    partial.unlink(missing_ok=True)
+    columns = {name: _column_order(rows, format, keep_order=keep_order) for name, rows in tables.items()}
+    if format == "xlsx":
+        _write_xlsx(tables, columns, partial)
+    for name, rows in tables.items() if format != "xlsx" else ():
+        if format == "sqlite":
+            _write_sqlite(rows, columns[name], partial, table=name)
+        else:
+            named = dict(zip(columns[name], _unique_names(columns[name]), strict=True))
+            parquet.write_database(rows, named, partial, table=name)
+    partial.replace(file)
+    return file
+
+
+def _column_order(rows: Rows | Sequence[Mapping[str, object]], format: Format, *, keep_order: bool) -> list[str]:
+    """Return the columns of rows, in tables for people with those that start with `_` last."""
+    is_counted = isinstance(rows, InMemoryRows | StreamedRows)
+    names = rows.names if is_counted else list(dict.fromkeys(column for row in rows for column in row))  # type: ignore[union-attr] # only rows of tables are counted
+    return sorted(names, key=lambda name: name.startswith("_")) if format in PEOPLES and not keep_order else list(names)
 
 
 def csv_lines(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
@@ -94,45 +122,50 @@ def csv_lines(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Itera
         line.truncate()
 
 
-def _write_sqlite(rows: Iterable[Mapping[str, object]], columns: list[str], path: Path) -> None:
-    """Write the table `records` and the full-text index `records_fts`, which stores no text of its own (SQLite FTS5 §4.4.3)."""
-    path.unlink(missing_ok=True)
+def _write_sqlite(
+    rows: Iterable[Mapping[str, object]], columns: list[str], path: Path, *, table: str = "records"
+) -> None:
+    """Write a table and its full-text index `<table>_fts`, which stores no text of its own (SQLite FTS5 §4.4.3)."""
     if len(columns) > MAX_SQLITE_COLUMNS:
         raise WrongUsage(f"{len(columns):,} columns are too many for SQLite; use another --format")
     names = _unique_names([f"{name}_" if name.lower() in ROWID_NAMES else name for name in columns])
+    index = f"{table}_fts"
     fields = [name for name in names if not name.startswith("_")]
     quoted = ", ".join(_quoted(name) for name in names)
     with closing(sqlite3.connect(path)) as db:
-        renamed_fields = [f"{name}_" if name.lower() in FTS_NAMES else name for name in fields]
+        renamed_fields = [f"{name}_" if name.lower() in (*FTS_NAMES, index.lower()) else name for name in fields]
         searched = dict(zip(fields, _unique_names(renamed_fields), strict=True))
         declared = (_quoted(name) + (" PRIMARY KEY" if name == "_key" else "") for name in names)
-        db.execute(f"CREATE TABLE records ({', '.join(declared)})")
+        db.execute(f"CREATE TABLE {_quoted(table)} ({', '.join(declared)})")
         placeholders = ", ".join("?" * len(names))
         values = ([_cell(row.get(column)) for column in columns] for row in rows)
-        db.executemany(f"INSERT OR REPLACE INTO records ({quoted}) VALUES ({placeholders})", values)  # noqa: S608 # names are quoted
+        db.executemany(f"INSERT OR REPLACE INTO {_quoted(table)} ({quoted}) VALUES ({placeholders})", values)  # noqa: S608 # names are quoted
         if fields:
             indexed = ", ".join(_quoted(name) for name in searched.values())
-            content = "records"
+            content = table
             if list(searched) != list(searched.values()):  # the index has its own column `rank`
-                content = "records_searched"
+                content = f"{table}_searched"
                 renamed = ", ".join(f"{_quoted(name)} AS {_quoted(new)}" for name, new in searched.items())
-                db.execute(f"CREATE VIEW {content} AS SELECT rowid, {renamed} FROM records")  # noqa: S608 # names are quoted
+                db.execute(f"CREATE VIEW {_quoted(content)} AS SELECT rowid, {renamed} FROM {_quoted(table)}")  # noqa: S608 # names are quoted
             db.execute(
                 # Datasette finds the index of a table by exactly this text: content="records"
-                f'CREATE VIRTUAL TABLE records_fts USING fts5({indexed}, content="{content}", content_rowid="rowid")'
+                f'CREATE VIRTUAL TABLE {_quoted(index)} USING fts5({indexed}, content="{content}", content_rowid="rowid")'
             )
-            db.execute("INSERT INTO records_fts (records_fts) VALUES ('rebuild')")
+            db.execute(f"INSERT INTO {_quoted(index)} ({_quoted(index)}) VALUES ('rebuild')")  # noqa: S608 # the name is quoted
         db.commit()
 
 
-def _write_xlsx(rows: Sequence[Mapping[str, object]], columns: list[str], path: Path) -> None:
-    """Write one sheet with a header; texts stay texts."""
+def _write_xlsx(
+    tables: Mapping[str, Sequence[Mapping[str, object]]], columns: Mapping[str, Sequence[str]], path: Path
+) -> None:
+    """Write a sheet with a header for each table; texts stay texts."""
     import xlsxwriter  # imported here because it is rarely needed
 
-    if len(rows) >= MAX_SHEET_ROWS or len(columns) > MAX_SHEET_COLUMNS:
-        raise WrongUsage(
-            f"{len(rows):,} rows and {len(columns):,} columns are too many for a sheet of Excel; use another --format"
-        )
+    for name, rows in tables.items():
+        if len(rows) >= MAX_SHEET_ROWS or len(columns[name]) > MAX_SHEET_COLUMNS:
+            raise WrongUsage(
+                f"{len(rows):,} rows and {len(columns[name]):,} columns are too many for a sheet of Excel; use another --format"
+            )
     options = {
         "constant_memory": True,
         "strings_to_numbers": False,
@@ -140,23 +173,36 @@ def _write_xlsx(rows: Sequence[Mapping[str, object]], columns: list[str], path: 
         "strings_to_urls": False,
     }
     with xlsxwriter.Workbook(path, options) as book:
-        sheet, day = book.add_worksheet("records"), book.add_format({"num_format": "yyyy-mm-dd"})
+        day = book.add_format({"num_format": "yyyy-mm-dd"})
         time = book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
-        sheet.freeze_panes(1, 0)
-        for place, column in enumerate(columns):
-            sheet.write_string(0, place, column[:MAX_CELL_CHARS])
-        for number, row in enumerate(rows, start=1):
-            for place, column in enumerate(columns):
-                value = row.get(column)
-                if isinstance(value, datetime.datetime):  # Excel has no time zones
-                    moment = value.astimezone(datetime.UTC).replace(tzinfo=None) if value.tzinfo else value
-                    sheet.write_datetime(number, place, moment, time)
-                elif isinstance(value, datetime.date):
-                    sheet.write_datetime(number, place, value, day)
-                elif isinstance(value, bool | int | float):
-                    sheet.write(number, place, value)
-                elif value is not None:
-                    sheet.write_string(number, place, str(_cell(value))[:MAX_CELL_CHARS])
+        for name, rows in tables.items():
+            sheet = book.add_worksheet(_sheet_name(name, [sheet.name for sheet in book.worksheets()]))
+            sheet.freeze_panes(1, 0)
+            for place, column in enumerate(columns[name]):
+                sheet.write_string(0, place, column[:MAX_CELL_CHARS])
+            for number, row in enumerate(rows, start=1):
+                for place, column in enumerate(columns[name]):
+                    value = row.get(column)
+                    if isinstance(value, datetime.datetime):  # Excel has no time zones
+                        moment = value.astimezone(datetime.UTC).replace(tzinfo=None) if value.tzinfo else value
+                        sheet.write_datetime(number, place, moment, time)
+                    elif isinstance(value, datetime.date):
+                        sheet.write_datetime(number, place, value, day)
+                    elif isinstance(value, bool | int | float):
+                        sheet.write(number, place, value)
+                    elif value is not None:
+                        sheet.write_string(number, place, str(_cell(value))[:MAX_CELL_CHARS])
+
+
+def _sheet_name(name: str, taken: Sequence[str]) -> str:
+    """Return a valid name of a sheet: at most 31 characters, none of them special, and different from the others."""
+    clean = re.sub(r"[\[\]:*?/\\]", "-", name).strip("'")[:MAX_SHEET_NAME] or "records"
+    others = {other.lower() for other in taken}
+    for number in range(2, len(taken) + 3):
+        if clean.lower() not in others:
+            break
+        clean = f"{clean[: MAX_SHEET_NAME - 3]}-{number}"
+    return clean
 
 
 def _encodable(name: str) -> str:
