@@ -117,7 +117,7 @@ def test_a_refresh_respects_its_budget_and_writes_changes(tmp_path: Path) -> Non
     assert refreshed["gone"]
     (file,) = tmp_path.rglob("changes.parquet")
     rows = pq.read_table(file).to_pylist()
-    assert list(rows[0]) == ["change", "_key", "_url", "column", "old", "new"]
+    assert list(rows[0]) == ["run", "time", "change", "_key", "_url", "column", "old", "new"]
     for kind in ("new", "changed", "gone"):
         assert len({row["_key"] for row in rows if row["change"] == kind}) == refreshed[kind]
     grown = [row for row in rows if row["change"] == "changed" and row["column"] == "population"]
@@ -125,6 +125,13 @@ def test_a_refresh_respects_its_budget_and_writes_changes(tmp_path: Path) -> Non
     assert all(int(row["new"].replace(",", "")) - int(row["old"].replace(",", "")) == 1000 for row in grown)
     assert all(row["new"] is None for row in rows if row["change"] == "gone")
     assert all(row["old"] is None for row in rows if row["change"] == "new")
+    with serve(Switches(edition=2), port=port) as site:
+        again = run(*common, "--budget", "100", cwd=tmp_path)
+    assert again.returncode == 4, again.stderr
+    both = pq.read_table(file).to_pylist()
+    assert both[: len(rows)] == rows  # the next refresh adds its changes
+    assert len(both) > len(rows)
+    assert {row["run"] for row in both[len(rows) :]} == {rows[0]["run"] + 1}
 
 
 def test_a_refresh_also_sends_the_queries_of_the_user(tmp_path: Path) -> None:

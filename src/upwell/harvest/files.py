@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -138,7 +139,7 @@ def _slug(text: str) -> str:
 
 SHOWN_ROWS = 10  # rows that a notebook shows of a result
 CHANGES_FILE = "changes.parquet"
-CHANGE_COLUMNS = ("change", "_key", "_url", "column", "old", "new")
+CHANGE_COLUMNS = ("run", "time", "change", "_key", "_url", "column", "old", "new")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,10 +220,7 @@ def write_files(site: SiteHarvest, folder: Path, format: Format) -> Result:
     records = write_tables(tables, folder, format, keep_order=bool(site.schema.columns))
     summary = cast("Summary", site.summary(tables))  # tests/test_contract.py compares their keys
     if site.refreshed:
-        rows = list(_change_rows(site.state))
-        partial = folder / f".{CHANGES_FILE}.part"
-        parquet.write(rows, {name: name for name in CHANGE_COLUMNS}, partial)
-        partial.replace(folder / CHANGES_FILE)
+        _append_changes(site.state, folder / CHANGES_FILE)
     models = [
         json.loads(source.model.to_json()) | {INTERFACE_KEY: source.interface.as_dict()} for source in site.sources
     ]
@@ -266,6 +264,21 @@ def write_tables(tables: Sequence[Table], folder: Path, format: Format, *, keep_
     return written[format][0]
 
 
+def _append_changes(state: State, file: Path) -> None:
+    """Add the changes of this run to those of earlier runs; changes that this run has written before are replaced."""
+    earlier: list[dict[str, Any]] = []
+    if file.is_file():
+        try:
+            earlier = [row for row in parquet.read_values(file) if row.get("run") != state.run_number]
+        except WrongUsage:  # damaged: the changes of this run are not lost with it
+            file.replace(file.with_name(f"{file.name}.damaged"))
+    now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
+    rows = [{"run": state.run_number, "time": now, **row} for row in _change_rows(state)]
+    partial = file.with_name(f".{file.name}.part")
+    parquet.write([*earlier, *rows], {name: name for name in CHANGE_COLUMNS}, partial)
+    partial.replace(file)
+
+
 def _change_rows(state: State) -> Iterator[dict[str, Any]]:
     """Yield the changes of a refresh, one row per field: the fields of a new record, the former fields of a gone one.
 
@@ -277,4 +290,4 @@ def _change_rows(state: State) -> Iterator[dict[str, Any]]:
         fields: list[tuple[str | None, Any, Any]]
         fields = [(name, before.get(name), now.get(name)) for name in names if before.get(name) != now.get(name)]
         for field in fields or [(None, None, None)]:
-            yield dict(zip(CHANGE_COLUMNS, (change, row["_key"], row.get("_url"), *field), strict=True))
+            yield dict(zip(CHANGE_COLUMNS[2:], (change, row["_key"], row.get("_url"), *field), strict=True))
