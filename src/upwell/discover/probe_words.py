@@ -138,8 +138,13 @@ def _content_words(page: TagTree, language: str) -> tuple[str, ...]:
     for row in page.rows(*OUTSIDE_CONTENT):
         depth_change[page.text_at[row]] += 1
         depth_change[page.text_end[row]] -= 1
-    inside = [i for i, depth in enumerate(np.cumsum(depth_change[:-1]).tolist()) if not depth]
-    text = "".join(GAPS[page.chunk_gap[i]] + page.chunks[i] for i in inside)[:MAX_TEXT_CHARS]
+    pieces, chars = [], 0
+    for i in np.flatnonzero(np.cumsum(depth_change[:-1]) == 0).tolist():
+        pieces.append(GAPS[page.chunk_gap[i]] + page.chunks[i])
+        chars += len(pieces[-1])
+        if chars >= MAX_TEXT_CHARS:
+            break
+    text = "".join(pieces)[:MAX_TEXT_CHARS]
     counts = Counter(
         word for part in text.split() for word in query_words(part) if _is_trial_word(word, MIN_OWN_LETTERS)
     )
