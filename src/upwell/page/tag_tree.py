@@ -68,8 +68,12 @@ OF_ATTRIBUTES = ("_one_attribute", "_known_attributes", "_links", "base", "_orig
 MAX_CACHED_ROWS = (
     5000  # a larger result of `attribute_by_row` is computed again each time: it needs 200 bytes for each row
 )
-MAX_LISTED_ROWS = 50_000  # rows of a page for which a list of int is made, which is fast and needs 40 bytes for each row
-MAX_COPIED_TEXTS = 1000  # texts that are joined by copying each with its separator, which is fast and needs 60 bytes for each
+MAX_LISTED_ROWS = (
+    50_000  # rows of a page for which a list of int is made, which is fast and needs 40 bytes for each row
+)
+MAX_COPIED_TEXTS = (
+    1000  # texts that are joined by copying each with its separator, which is fast and needs 60 bytes for each
+)
 SEPARATORS = ("", " ", "\n")  # written for GLUED, SPACED and BROKEN
 # A path from the root, as in most links: `urljoin` would append it to the host unchanged.
 PLAIN_PATH = re.compile(r"/(?!/)[^\s?#;\x00-\x20]*(?:\?[^\s?#;\x00-\x20]+)?")

@@ -503,7 +503,11 @@ def _part_bytes(html: bytes) -> int:
 
 def _compiled_columns(html: bytes, limit: int = 0, reveals: bool = False) -> Columns:
     """Return the columns of a page from the native walk, which reads the parser's nodes in place."""
-    if compiled is None or (walked := compiled.walk(html, limit, reveals, _part_bytes(html) if limit > FREE_PARSER_BYTES else 0)) is None:
+    if (
+        compiled is None
+        or (walked := compiled.walk(html, limit, reveals, _part_bytes(html) if limit > FREE_PARSER_BYTES else 0))
+        is None
+    ):
         return _plain_columns(html, 0, reveals)
     known, chunks, attributes = walked["signatures"], walked["chunks"], walked["attributes"]
     for entry, number, above, *parts in walked["new"]:

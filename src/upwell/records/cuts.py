@@ -161,10 +161,10 @@ class _Level:
         self.unit -= 1
         self.unit_start = np.flatnonzero(self.begins_unit).astype(np.int32)
         starts = np.flatnonzero(begins_container).astype(np.int32)
-        ends = np.append(starts[1:], n).astype(np.int32)
+        ends = np.append(starts[1:], np.int32(n))
         is_row = self.container[starts] >= 0
         self.starts, self.ends, self.rows = starts[is_row], ends[is_row], self.container[starts[is_row]]
-        self.container_end = np.repeat(ends, np.diff(np.append(starts, n)))  # of each leaf
+        self.container_end = np.repeat(ends, ends - starts)  # of each leaf
 
 
 class _ContainerGroup(NamedTuple):

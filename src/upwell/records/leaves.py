@@ -138,7 +138,9 @@ class Leaves:
         rows = np.flatnonzero(is_there).astype(np.int32)
         if not len(rows):
             return np.full(len(self), -1, dtype=np.int32)
-        number = np.cumsum(is_there, dtype=np.int32)[self.row]  # of the last row at this depth that begins before each leaf, from 1
+        number = np.cumsum(is_there, dtype=np.int32)[
+            self.row
+        ]  # of the last row at this depth that begins before each leaf, from 1
         number -= number > 0
         ancestors = rows[number]
         ancestors[(ancestors > self.row) | (self.row >= self.tree.end[ancestors])] = -1
