@@ -681,7 +681,7 @@ static PyObject *taken(Ints *ints) {
     return bytes;
 }
 
-static PyObject *result_of(Walk *w, Py_ssize_t parsed, Py_ssize_t parts) {
+static PyObject *result_of(Walk *w, Py_ssize_t parsed, Py_ssize_t parts, long long needed) {
     if (push(&w->first, (int32_t)w->numbers.length) < 0) return NULL;
     PyMem_Free(w->cells.at);
     w->cells.at = NULL;
@@ -693,7 +693,7 @@ static PyObject *result_of(Walk *w, Py_ssize_t parsed, Py_ssize_t parts) {
     PyObject *chunks = PyList_AsTuple(w->chunks);
     Py_CLEAR(w->chunks);
     Py_ssize_t count = w->chunk_row.length;
-    return Py_BuildValue("{snsnsOsOsOsOsOsLsNsNsNsNsNsNsNsNsNsNsNsN}", "parsed", parsed, "parts", parts, "title", w->title, "data", w->data, "sheets", w->sheets, "signatures",
+    return Py_BuildValue("{snsnsLsOsOsOsOsOsLsNsNsNsNsNsNsNsNsNsNsNsN}", "parsed", parsed, "parts", parts, "needed", needed, "title", w->title, "data", w->data, "sheets", w->sheets, "signatures",
                          w->signatures, "new", w->new_signatures, "table", w->table->number, "signature", taken(&w->signature), "parent",
                          taken(&w->parent), "end", taken(&w->end), "text_at", taken(&w->text_at), "text_end", taken(&w->text_end),
                          "chunks", chunks, "chunk_row", taken(&w->chunk_row), "edges",
@@ -730,9 +730,9 @@ static void end_walk(Walk *w) {
 }
 
 /* Return the columns of a page. */
-static PyObject *walk(Node *root, Py_ssize_t parsed, int reveals) {
+static PyObject *walk(Node *root, Py_ssize_t parsed, long long needed, int reveals) {
     Walk w;
-    PyObject *result = begin_walk(&w, reveals) == 0 && walk_nodes(&w, root) == 0 ? result_of(&w, parsed, 0) : NULL;
+    PyObject *result = begin_walk(&w, reveals) == 0 && walk_nodes(&w, root) == 0 ? result_of(&w, parsed, 0, needed) : NULL;
     end_walk(&w);
     return result;
 }
@@ -1085,11 +1085,12 @@ static PyObject *walk_parts(PyObject *html, long long limit, int reveals, size_t
         }
     }
     if (!failed && !is_other && s.root && !s.depth) {
+        long long needed = parser_bytes - before;
         lexbor.destroy_parser(parser);
         lexbor.destroy(document);
         parser = document = NULL;
         trim_memory();
-        result = result_of(&w, (Py_ssize_t)parsed, parts);
+        result = result_of(&w, (Py_ssize_t)parsed, parts, needed);
     } else if (!failed) result = Py_NewRef(Py_None);
     end_walk(&w);
     PyMem_Free(s.levels);
@@ -1146,8 +1147,8 @@ PyObject *native_walk(PyObject *module, PyObject *args) {
         lexbor.destroy(document);
         Py_RETURN_NONE;
     }
-    PyObject *result = walk(root, (Py_ssize_t)parsed, reveals);
     long long needed = parser_bytes - before;   /* 0 where it is not counted */
+    PyObject *result = walk(root, (Py_ssize_t)parsed, needed, reveals);
     give_back(document, needed > PyBytes_GET_SIZE(html) * 8 ? needed : PyBytes_GET_SIZE(html) * 8);
     return result;
 }
