@@ -1022,8 +1022,9 @@ static int advance(Stream *s) {
     return 0;
 }
 
-/* Memory that the rows of a page would need in the parser if none were destroyed. It limits what is kept of elements that are opened again. */
-enum { ROW_BYTES = 160, ATTRIBUTE_BYTES = 120 };
+/* Weight of what is kept of a page, which has the same limit as the memory of the parser: a row weighs as much as its element in the parser, an
+   attribute twice what it needs here. Only elements that are opened again in every block reach the limit. */
+enum { ROW_BYTES = 160, ATTRIBUTE_BYTES = 16 };
 
 static long long weight_of(const Walk *w) {
     return (long long)w->signature.length * ROW_BYTES + (long long)w->numbers.length * ATTRIBUTE_BYTES + (long long)w->value_length;
