@@ -1,4 +1,4 @@
-"""Memory and CPU time that pages of 50 kinds cost: `python -m benchmarks.reliability.page_memory [KIND…] [--learn] [--steps]`.
+"""Memory and CPU time that pages of more than 50 kinds cost: `python -m benchmarks.reliability.page_memory [KIND…] [--learn] [--steps]`.
 
 Each measurement runs in a fresh process, at two sizes, so that growth is visible. Columns:
 
@@ -170,6 +170,21 @@ KINDS: dict[str, Callable[[int, int], bytes]] = {
     "meta tags": _repeat(lambda i, rng: f"<meta name=m{i} content={_word(rng)}>", before="<head>"),
     "repeated records": _repeat(_record, before="<html><body><form action=/search><input name=q></form><ul>", after="</ul>"),
     "records of many fields": _repeat(lambda i, rng: "<li>" * (i % 1000 == 0) + f"<span class=f{i % 1000}>{_word(rng)}</span> ", before="<ul>"),
+    "white space": _repeat(lambda i, rng: "<p> \n\t " + _letter(rng) + " " * 200),
+    "unclosed tags": _repeat(lambda i, rng: f"<{rng.choice(('p', 'b', 'li', 'td', 'font', 'div', 'em', 'h2', 'table'))}>{_letter(rng)}"),
+    "crossed tags": _repeat(lambda i, rng: f"<b><i>{_letter(rng)}</b></i>"),
+    "text in tables": _repeat(lambda i, rng: f"<table><tr>{_letter(rng)}<td>{i}</table>"),
+    "templates": _repeat(lambda i, rng: f"<template><p>{_letter(rng)}</template>"),
+    "one template": _repeat(lambda i, rng: f"<p>{_letter(rng)}", before="<template>"),
+    "SVG": _repeat(lambda i, rng: f"<path d=M{i} />", before="<svg>"),
+    "headings": _repeat(lambda i, rng: f"<h2>{_letter(rng)}</h2>"),
+    "source sets": _repeat(lambda i, rng: f"<img srcset='/{i}-1.png 1x, /{i}-2.png 2x' src=/{i}.png>"),
+    "data URIs": _repeat(lambda i, rng: f"<img src='data:image/png;base64,{'QUJD' * 200}'>"),
+    "CDATA": _repeat(lambda i, rng: f"<item><title><![CDATA[{_word(rng)}]]></title></item>", before="<rss><channel>", after="</channel></rss>"),
+    "RSS, empty items": _repeat(lambda i, rng: "<item></item>", before="<rss><channel>", after="</channel></rss>"),
+    "XML, sitemap": _repeat(lambda i, rng: f"<url><loc>http://site.example/item/{i}</loc></url>", before="<?xml version='1.0'?><urlset>", after="</urlset>"),
+    "style attributes": _repeat(lambda i, rng: f"<p style='color:#{i % 1000:03}'>{_letter(rng)}"),
+    "crowded document type": _repeat(lambda i, rng: "<!doctype html>"),
     "amounts": _repeat(lambda i, rng: f"<p>{i} results for alpha</p>"),
 }  # fmt: skip
 HEADERS = {"JSON": "application/json", "CSV": "text/plain", "plain": "text/plain", "XML": "text/xml", "RSS": "text/xml"}

@@ -383,7 +383,7 @@ def _places(tree: TagTree) -> list[str]:
     """Return the place of each row."""
     places: list[str] = []
     ids, signatures = tree.attribute_by_row("id"), tree.signatures
-    for row, (parent, number) in enumerate(zip(tree.parent.tolist(), tree.signature_of, strict=True)):
+    for row, (parent, number) in enumerate(zip(tree.parent_of, tree.signature_of, strict=True)):
         signature = signatures[number]
         places.append(_place(places[parent] if row else "", signature.tag, signature.cls, ids.get(row, "")))
     return places

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from upwell.content.name_groups import NameGroups
 from upwell.lexicon.scripts import CJK_RUN
 from upwell.native import compiled
-from upwell.page.path_signatures import BROKEN, INLINE, MAX_CACHED_SETS, PathSignature, SignatureSet
+from upwell.page.path_signatures import BROKEN, INLINE, MAX_CACHED_SETS, SPACED, PathSignature, SignatureSet
 from upwell.page.tokens import EDGE, tokens
 from upwell.page.tree import Ints, TagTree
 
@@ -74,6 +74,9 @@ ROLE_NAMES = NameGroups(
 )
 ROLES = len(ROLE_NAMES.names)
 ALL_ROLES, IS_ITEMS = (1 << ROLES) - 1, 1 << ROLE_NAMES.names.index("items")
+# A page with more than MAX_SHORT_LINES lines that have fewer than MIN_LINE_CHARS characters on average is no text but a table of numbers or
+# letters: several of its lines are read as one. A line needs 600 bytes for its features, and the shortest element with a text has 4.
+MAX_SHORT_LINES, MIN_LINE_CHARS = 10_000, 20
 GAP_TEXT = ("", " ", EDGE)  # text inserted for GLUED, SPACED and BROKEN when all lines are built at once
 
 
@@ -94,13 +97,28 @@ class Lines:
         return len(self.texts)
 
 
+def _gaps(tree: TagTree) -> NDArray[np.int8]:
+    """Return the gap before each chunk; on a page of too many short lines, several lines are one."""
+    gaps = tree.chunk_gap
+    if len(gaps) <= MAX_SHORT_LINES:
+        return gaps
+    breaks = (gaps == BROKEN).nonzero()[0]
+    most = max(MAX_SHORT_LINES, sum(map(len, tree.chunks)) // MIN_LINE_CHARS)
+    if len(breaks) <= most:
+        return gaps
+    gaps = gaps.copy()
+    gaps[breaks] = SPACED
+    gaps[breaks[:: -(-len(breaks) // most)]] = BROKEN
+    return gaps
+
+
 def split_lines(tree: TagTree) -> Lines:
     """Return the lines of a page in document order."""
     if compiled is None:
         return split_lines_python(tree)
     codes = _codes(tree.signature_set)[tree.signature]
     first, last, rows, texts, chars, linked = compiled.lines(
-        tree.chunks, tree.chunk_gap, tree.chunk_row, tree.parent, codes
+        tree.chunks, _gaps(tree), tree.chunk_row, tree.parent, codes
     )
     row = np.frombuffer(rows, np.int32)
     return Lines(
@@ -118,12 +136,13 @@ def split_lines(tree: TagTree) -> Lines:
 def split_lines_python(tree: TagTree) -> Lines:
     """Compute `split_lines` without native code."""
     count = len(tree.chunks)
-    begins_line = tree.chunk_gap == BROKEN
+    chunk_gap = _gaps(tree)
+    begins_line = chunk_gap == BROKEN
     begins_line[:1] = True
     first = np.flatnonzero(begins_line).astype(np.int32)
     last = np.append(first[1:], count).astype(np.int32)[: len(first)]
     chunks = tree.chunks
-    gaps = np.where(begins_line, BROKEN, tree.chunk_gap).tolist()
+    gaps = np.where(begins_line, BROKEN, chunk_gap).tolist()
     texts = "".join([GAP_TEXT[gap] + chunk for gap, chunk in zip(gaps, chunks, strict=True)]).split(EDGE)[1:]
     codes = _codes(tree.signature_set)[tree.signature]
     row = tree.chunk_row[first]

@@ -3,10 +3,11 @@
 Probe queries learn what the answers of a source look like (Thor §IV, Entity §5); trial words test whether an interface returns records.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
-from itertools import zip_longest
+from itertools import compress, zip_longest
 
 import numpy as np
 
@@ -48,6 +49,7 @@ COMMON_STEP = 8  # every eighth common word is used, so that the words differ
 MIN_COMMON_LETTERS = 5  # length of a common word
 MIN_OWN_LETTERS = 4  # length of a word of the page
 GAPS = ("", " ", "\n")  # separators between chunks, as `page.tree` numbers them
+NO_SPACE = re.compile(r"\S+")
 MAX_TEXT_CHARS = 100_000  # safety limit: text of a page from which words are chosen
 
 
@@ -138,10 +140,18 @@ def _content_words(page: TagTree, language: str) -> tuple[str, ...]:
     for row in page.rows(*OUTSIDE_CONTENT):
         depth_change[page.text_at[row]] += 1
         depth_change[page.text_end[row]] -= 1
-    inside = [i for i, depth in enumerate(np.cumsum(depth_change[:-1]).tolist()) if not depth]
-    text = "".join(GAPS[page.chunk_gap[i]] + page.chunks[i] for i in inside)[:MAX_TEXT_CHARS]
+    pieces, chars = [], 0
+    for i in compress(range(len(page.chunks)), memoryview((np.cumsum(depth_change[:-1], dtype=np.int32) == 0).data)):
+        pieces.append(GAPS[page.chunk_gap[i]] + page.chunks[i])
+        chars += len(pieces[-1])
+        if chars >= MAX_TEXT_CHARS:
+            break
+    text = "".join(pieces)[:MAX_TEXT_CHARS]
     counts = Counter(
-        word for part in text.split() for word in query_words(part) if _is_trial_word(word, MIN_OWN_LETTERS)
+        word
+        for part in NO_SPACE.finditer(text)
+        for word in query_words(part[0])
+        if _is_trial_word(word, MIN_OWN_LETTERS)
     )
     is_fairly_rare = {word: MIN_ZIPF <= zipf(word, language) <= MAX_ZIPF for word in counts}
     words = sorted(counts, key=lambda word: (not is_fairly_rare[word], -counts[word]))

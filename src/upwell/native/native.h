@@ -39,11 +39,14 @@
        td, th, dialog int   the parser's numbers of these tags
        tag_display   dict[str, int]   for tags that are not displayed as blocks: edge | shown << 2 | shapes << 4 | marks << 5, as in `PathSignature`
 
-   walk(html, limit=0, reveals=False) -> dict or None
+   walk(html, limit=0, reveals=False, part=0) -> dict or None
        With `reveals`, the text of hidden elements and of <noscript> is kept (`PathSignature.revealed`).
        Parse a page and return its columns; None if the parser fails. html: bytes, UTF-8.
        limit         int                 bytes of memory from which on the parser reads no further; 0: no limit
+       part          int                 bytes after which the nodes that are closed are walked and destroyed; 0: the page is parsed first, as it is if
+                                         the parser changes nodes that were walked, and without a limit
        parsed        int                 bytes of the page that were parsed
+       parts, needed int                 parts in which it was walked, 0 if it was parsed first; memory of the parser, 0 if it is not counted
        title         str                 text of the first <title>
        data          dict[int, str]      texts of <script type=…json…>, by row
        sheets        dict[int, str]      texts of <style>, by row

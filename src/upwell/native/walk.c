@@ -34,6 +34,15 @@ typedef struct Attr {
 /* The document is in quirks mode if it has no document type. Emptying a document does not reset this. */
 typedef struct { Node node; int quirks; } Document;
 
+/* The state of the parser: `form` is the form that inputs belong to, `open` the elements that are not closed, outermost first, and `formatting`
+   the formatting elements that are opened again in the next block, with markers between them. */
+typedef struct { Node **list; size_t size, length; } Array;
+typedef struct { void *tokenizer, *document, *fragment; Node *form; Array *open, *formatting; } Tree;
+
+/* The names of the attributes of a document: a table of lists. */
+typedef struct { void *entries, *texts; void **table; size_t size; } Hash;
+typedef struct { Document document; void *element[2], *functions[3], *callbacks[2], *memory[2]; Hash *tags, *attributes; } Names;
+
 /* Lexbor's functions, from selectolax's own library. */
 static struct {
     void *(*create)(void);
@@ -49,11 +58,26 @@ static struct {
     Attr *(*first_attribute)(void *element);
     const unsigned char *(*attribute_name)(Attr *attribute, size_t *length);
     const unsigned char *(*element_name)(Node *element, size_t *length);
+    void *(*create_parser)(void);
+    unsigned int (*init_parser)(void *parser);
+    void *(*destroy_parser)(void *parser);
+    void *(*begin_stream)(void *parser);
+    unsigned int (*stream_part)(void *parser, const unsigned char *html, size_t size);
+    unsigned int (*end_stream)(void *parser);
+    Tree *(*tree)(void *parser);
+    void *(*destroy_node)(Node *node);
+    void (*remove_node)(Node *node);
+    unsigned int (*remove_attribute)(void *element, Attr *attribute);
+    void *(*destroy_attribute)(Attr *attribute);
+    size_t (*allocated)(void *memory);
 } lexbor;
+
+static uintptr_t number_template, html_namespace;
+static size_t template_content;         /* offset of the content in a template element; 0 if pages cannot be walked while they are parsed */
 
 enum { WITHOUT_EVENTS = 1 };            /* LexborDocumentOptions.WO_EVENTS; the reason is in `_parse` of tree.py */
 
-enum { TYPE_TEXT = 3 };                 /* DOM type of text nodes */
+enum { TYPE_ELEMENT = 1, TYPE_TEXT = 3 };   /* DOM types of nodes */
 enum { TEXT = 2, FIRST_ELEMENT = 6, FIRST_UNKNOWN = 256 };   /* tag numbers of the parser, as in tree.py */
 enum { SHOWN, KEPT, UNSHOWN };          /* display of text, as in path_signatures.py */
 
@@ -113,8 +137,13 @@ static const char other_tag[] = "unknown";   /* OTHER_TAG of tree.py */
 enum { MAX_ENTRIES = 50000 };   /* MAX_CACHED_SIGNATURES of tree.py; a larger table is replaced before the next walk */
 static SignatureTable *current_table;
 
+/* Short texts of a large page that are shared: 100,000 cells of a table have few distinct texts. */
+enum { MAX_SHARED = 8, SHARED = 1 << 10 };   /* bytes of the longest shared text; texts that are kept, each where its hash says */
+typedef struct { uint64_t text; PyObject *shared; } SharedText;
+
 typedef struct {
     PyObject *signatures, *new_signatures, *chunks, *names, *data, *sheets, *title;
+    SharedText *shared;                          /* NULL if texts are not shared */
     Ints signature, parent, end, text_at, text_end, cells, chunk_row, first, numbers, ends, rows_before;
     Ints entry;                                  /* table entry of each signature of this page */
     Slots number_of_entry;
@@ -521,8 +550,19 @@ static PyObject *ascii_words(Walk *w, const Str *text, int *gaps) {
     *gaps = 0;
     if (made != text->length || memcmp(w->buffer, text->data, made))
         *gaps = (Py_ISSPACE(text->data[0]) ? 1 : 0) + (Py_ISSPACE(text->data[text->length - 1]) ? 2 : 0);
+    SharedText *shared = NULL;
+    uint64_t key = 0;
+    if (w->shared && made && made <= MAX_SHARED) {
+        memcpy(&key, w->buffer, made);
+        shared = &w->shared[mix(made, key) & (SHARED - 1)];
+        if (shared->shared && shared->text == key) return Py_NewRef(shared->shared);
+    }
     PyObject *words = PyUnicode_New((Py_ssize_t)made, 127);
     if (words && made) memcpy(PyUnicode_1BYTE_DATA(words), w->buffer, made);
+    if (shared && words) {
+        shared->text = key;
+        Py_XSETREF(shared->shared, Py_NewRef(words));
+    }
     return words;
 }
 
@@ -595,6 +635,16 @@ static int keep_unshown(Walk *w, const Str *text, Node *parent, int32_t row) {
     return 0;
 }
 
+/* Keep a text node of a row; `beside` becomes this row if the text is displayed. */
+static int visit_text(Walk *w, const Node *node, int32_t above, int32_t *beside) {
+    if (is_empty_text(node)) return 0;
+    const Str *text = &((const Text *)node)->text;
+    int shown = w->reveals ? entry_of(w, above)->revealed : entry_of(w, above)->shown;
+    if (shown == UNSHOWN) return keep_unshown(w, text, node->parent, above);
+    *beside = above;
+    return keep_chunk(w, text, shown, above);
+}
+
 static int walk_nodes(Walk *w, Node *root) {
     Node *node = root;
     int32_t above = -1, beside = -1;
@@ -606,16 +656,7 @@ static int walk_nodes(Walk *w, Node *root) {
             if (node->first_child) { above = row; node = node->first_child; continue; }
             leave(w, node, row);
         } else if (node->local_name != TEXT) beside = -1;
-        else if (!is_empty_text(node)) {
-            const Str *text = &((Text *)node)->text;
-            int shown = w->reveals ? entry_of(w, above)->revealed : entry_of(w, above)->shown;
-            if (shown == UNSHOWN) {
-                if (keep_unshown(w, text, node->parent, above) < 0) return -1;
-            } else {
-                beside = above;
-                if (keep_chunk(w, text, shown, above) < 0) return -1;
-            }
-        }
+        else if (visit_text(w, node, above, &beside) < 0) return -1;
         while (node != root && !node->next) {
             node = node->parent;
             leave(w, node, above);
@@ -632,45 +673,67 @@ static PyObject *marks_of(const Walk *w) {
     return marks;
 }
 
-static PyObject *result_of(Walk *w, Py_ssize_t parsed) {
+/* Return a column as bytes, and free it: of a large page, only one column is held twice. */
+static PyObject *taken(Ints *ints) {
+    PyObject *bytes = as_bytes(ints);
+    PyMem_Free(ints->at);
+    *ints = (Ints){NULL, 0, 0};
+    return bytes;
+}
+
+static PyObject *result_of(Walk *w, Py_ssize_t parsed, Py_ssize_t parts, long long needed) {
     if (push(&w->first, (int32_t)w->numbers.length) < 0) return NULL;
+    PyMem_Free(w->cells.at);
+    w->cells.at = NULL;
     PyObject *values = PyBytes_FromStringAndSize(w->values, (Py_ssize_t)w->value_length);
-    PyObject *attributes = make_attributes(PyList_AsTuple(w->names), as_bytes(&w->first), as_bytes(&w->numbers), as_bytes(&w->ends), values);
+    PyMem_Free(w->values);
+    w->values = NULL;
+    PyObject *attributes = make_attributes(PyList_AsTuple(w->names), taken(&w->first), taken(&w->numbers), taken(&w->ends), values);
     if (!attributes) return NULL;
-    return Py_BuildValue("{snsOsOsOsOsOsLsNsNsNsNsNsNsNsNsNsNsNsN}", "parsed", parsed, "title", w->title, "data", w->data, "sheets", w->sheets, "signatures",
-                         w->signatures, "new", w->new_signatures, "table", w->table->number, "signature", as_bytes(&w->signature), "parent",
-                         as_bytes(&w->parent), "end", as_bytes(&w->end), "text_at", as_bytes(&w->text_at), "text_end", as_bytes(&w->text_end),
-                         "chunks", PyList_AsTuple(w->chunks), "chunk_row", as_bytes(&w->chunk_row), "edges",
-                         PyByteArray_FromStringAndSize(w->edges, w->chunk_row.length), "spaced",
-                         PyBytes_FromStringAndSize(w->spaced, w->chunk_row.length), "rows_before", as_bytes(&w->rows_before), "attributes",
+    PyObject *chunks = PyList_AsTuple(w->chunks);
+    Py_CLEAR(w->chunks);
+    Py_ssize_t count = w->chunk_row.length;
+    return Py_BuildValue("{snsnsLsOsOsOsOsOsLsNsNsNsNsNsNsNsNsNsNsNsN}", "parsed", parsed, "parts", parts, "needed", needed, "title", w->title, "data", w->data, "sheets", w->sheets, "signatures",
+                         w->signatures, "new", w->new_signatures, "table", w->table->number, "signature", taken(&w->signature), "parent",
+                         taken(&w->parent), "end", taken(&w->end), "text_at", taken(&w->text_at), "text_end", taken(&w->text_end),
+                         "chunks", chunks, "chunk_row", taken(&w->chunk_row), "edges",
+                         PyByteArray_FromStringAndSize(w->edges, count), "spaced",
+                         PyBytes_FromStringAndSize(w->spaced, count), "rows_before", taken(&w->rows_before), "attributes",
                          attributes, "marks", marks_of(w));
 }
 
-/* Return the columns of a page. */
-static PyObject *walk(Node *root, Py_ssize_t parsed, int reveals) {
+static int begin_walk(Walk *w, int reveals) {
     static uint64_t walks;
-    Walk w = {.walk = ++walks, .reveals = reveals, .last_entry = -1};
-    if (!(w.table = acquire_table())) return NULL;
-    PyObject **objects[] = {&w.signatures, &w.new_signatures, &w.chunks, &w.names, &w.data, &w.sheets, &w.title};
-    for (size_t i = 0; i < 4; i++) *objects[i] = PyList_New(0);
-    w.data = PyDict_New();
-    w.sheets = PyDict_New();
-    w.title = PyUnicode_New(0, 0);
-    PyObject *result = NULL;
-    int has_all = 1;
-    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) has_all &= *objects[i] != NULL;
-    if (has_all && walk_nodes(&w, root) == 0) result = result_of(&w, parsed);
-    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) Py_XDECREF(*objects[i]);
-    Ints *columns[] = {&w.signature, &w.parent, &w.end, &w.text_at, &w.text_end, &w.cells, &w.chunk_row, &w.first, &w.numbers, &w.ends, &w.entry,
-                       &w.rows_before};
+    *w = (Walk){.walk = ++walks, .reveals = reveals, .last_entry = -1};
+    if (!(w->table = acquire_table())) return -1;
+    PyObject **lists[] = {&w->signatures, &w->new_signatures, &w->chunks, &w->names};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (!(*lists[i] = PyList_New(0))) return -1;
+    return (w->data = PyDict_New()) && (w->sheets = PyDict_New()) && (w->title = PyUnicode_New(0, 0)) ? 0 : -1;
+}
+
+static void end_walk(Walk *w) {
+    PyObject *objects[] = {w->signatures, w->new_signatures, w->chunks, w->names, w->data, w->sheets, w->title};
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) Py_XDECREF(objects[i]);
+    Ints *columns[] = {&w->signature, &w->parent, &w->end, &w->text_at, &w->text_end, &w->cells, &w->chunk_row, &w->first, &w->numbers, &w->ends, &w->entry,
+                       &w->rows_before};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) PyMem_Free(columns[i]->at);
-    PyMem_Free(w.edges);
-    PyMem_Free(w.spaced);
-    PyMem_Free(w.values);
-    PyMem_Free(w.number_of_entry.slots);
-    release_table(w.table);
-    PyMem_Free(w.name_table);
-    PyMem_Free(w.buffer);
+    for (size_t i = 0; w->shared && i < SHARED; i++) Py_XDECREF(w->shared[i].shared);
+    PyMem_Free(w->shared);
+    PyMem_Free(w->edges);
+    PyMem_Free(w->spaced);
+    PyMem_Free(w->values);
+    PyMem_Free(w->number_of_entry.slots);
+    release_table(w->table);
+    PyMem_Free(w->name_table);
+    PyMem_Free(w->buffer);
+}
+
+/* Return the columns of a page. */
+static PyObject *walk(Node *root, Py_ssize_t parsed, long long needed, int reveals) {
+    Walk w;
+    PyObject *result = begin_walk(&w, reveals) == 0 && walk_nodes(&w, root) == 0 ? result_of(&w, parsed, 0, needed) : NULL;
+    end_walk(&w);
     return result;
 }
 
@@ -743,6 +806,11 @@ static void counted_free(void *memory) {
     if (memory) parser_bytes -= (long long)allocated_size(memory);
     free(memory);
 }
+#define parser_calloc counted_calloc
+#define parser_free counted_free
+#else
+#define parser_calloc calloc
+#define parser_free free
 #endif
 
 enum { MIN_PART = 1 << 12, BYTES_PER_BYTE = 1 << 12 };   /* smallest part; memory that a byte of a part can need: a tag and 32 reopened elements */
@@ -764,14 +832,308 @@ static unsigned int parse_within(void *document, const unsigned char *html, size
     return status ? status : lexbor.end_parts(document);
 }
 
+/* Reading a page while it is parsed. An element and a text need 320 bytes of the parser's memory, 80 times the size of `<p>x`. So the nodes of a
+   large page are walked after each part of it and destroyed as soon as their element is closed; the parser uses their memory for the next part.
+
+   The walk is in document order and stops before a node that may change: it does not leave an element that is open or contains an open
+   element, and it does not take the last text of one, to which characters may be added. What the parser can still do to nodes that were walked:
+
+   - move an open element, or the children of one, because formatting elements are closed in the wrong order;
+   - insert a node, or characters, before an open table, because they are not allowed in it;
+   - add attributes to <html> and <body>, or remove <body> for a <frameset>.
+
+   `is_changed` sees all three; the page is parsed again then, and walked at the end. The parser also keeps formatting elements and forms after they
+   are closed, so these are not destroyed until it forgets them. */
+
+typedef struct {
+    Node *node, *done;          /* element that was entered; its last child that was walked, or NULL. The children before this one are destroyed */
+    size_t length;              /* of the text of `done`, if it is one */
+} Level;
+
+typedef struct {
+    Walk *walk;
+    Tree *tree;
+    Node *root;
+    Level *levels;              /* path from <html> to where the walk stopped */
+    size_t depth, level_room;
+    Node **kept;                /* nodes outside of the tree that the parser may still use */
+    size_t kept_count, kept_room;
+    int32_t above, beside;      /* row of the last level; row of the text right before */
+    uintptr_t part;             /* number of the part; `Node.user` of elements that are open or contain an open element */
+    int is_complete;            /* the whole page was parsed: no node changes any more */
+    size_t attributes[2];       /* of <html> and <body> when they were entered */
+} Stream;
+
+static int is_used(const Tree *tree, const Node *node) {
+    if (tree->form == node) return 1;
+    for (size_t i = 0; i < tree->formatting->length; i++)
+        if (tree->formatting->list[i] == node) return 1;
+    return 0;
+}
+
+static int discard(Stream *s, Node *node);
+
+/* Destroy everything below a node. */
+static int discard_below(Stream *s, Node *top) {
+    Node *node = top;
+    while (top->first_child) {
+        while (node->first_child) node = node->first_child;
+        Node *above = node->parent;
+        if (discard(s, node) < 0) return -1;
+        node = above;
+    }
+    return 0;
+}
+
+static int is_template(const Node *node) { return node->local_name == number_template && node->type == TYPE_ELEMENT && node->ns == html_namespace; }
+
+static Node *content_of(Node *template) {
+    Node *content;
+    memcpy(&content, (char *)template + template_content, sizeof content);
+    return content;
+}
+
+/* Destroy a node without children. The parser's function leaves the attributes allocated. */
+static void destroy(Node *node) {
+    if (node->type == TYPE_ELEMENT)
+        for (Attr *attribute; (attribute = lexbor.first_attribute(node));) {
+            lexbor.remove_attribute(node, attribute);
+            lexbor.destroy_attribute(attribute);
+        }
+    lexbor.destroy_node(node);
+}
+
+/* Destroy a node without children, or take it out of the tree if the parser may still use it. */
+static int discard(Stream *s, Node *node) {
+    if (is_template(node) && discard_below(s, content_of(node)) < 0) return -1;
+    if (!is_used(s->tree, node)) {
+        destroy(node);
+        return 0;
+    }
+    lexbor.remove_node(node);
+    if (reserve((char **)&s->kept, &s->kept_room, (s->kept_count + 1) * sizeof(Node *)) < 0) return -1;
+    s->kept[s->kept_count++] = node;
+    return 0;
+}
+
+static void discard_unused(Stream *s) {
+    size_t count = 0;
+    for (size_t i = 0; i < s->kept_count; i++) {
+        if (is_used(s->tree, s->kept[i])) s->kept[count++] = s->kept[i];
+        else destroy(s->kept[i]);
+    }
+    s->kept_count = count;
+}
+
+static inline int is_open(const Stream *s, const Node *node) { return !s->is_complete && (uintptr_t)node->user == s->part; }
+
+/* Destroy what is closed below a node that is not walked: the content of an open template. */
+static int discard_closed(Stream *s, Node *top) {
+    for (Node *child = top->first_child, *next; child; child = next) {
+        next = child->next;
+        if (is_open(s, child)) {
+            if (discard_closed(s, child) < 0) return -1;
+        } else if (next || child->type != TYPE_TEXT) {
+            if (discard_below(s, child) < 0 || discard(s, child) < 0) return -1;
+        }
+    }
+    return 0;
+}
+
+/* Mark the open elements and the elements that contain them. */
+static int mark_open(Stream *s) {
+    s->part++;
+    for (size_t i = 0; i < s->tree->open->length; i++)
+        for (Node *node = s->tree->open->list[i]; node && (uintptr_t)node->user != s->part; node = node->parent) node->user = (void *)s->part;
+    for (size_t i = 0; i < s->tree->open->length; i++)
+        if (is_template(s->tree->open->list[i]) && discard_closed(s, content_of(s->tree->open->list[i])) < 0) return -1;
+    return 0;
+}
+
+static size_t count_attributes(Node *node) {
+    size_t count = 0;
+    for (Attr *attribute = lexbor.first_attribute(node); attribute; attribute = attribute->next) count++;
+    return count;
+}
+
+static size_t text_length(const Node *node) { return node->type == TYPE_TEXT ? ((const Text *)node)->text.length : 0; }
+
+/* Return 1 if the parser has changed nodes that were walked. */
+static int is_changed(const Stream *s) {
+    for (size_t i = 0; i < s->depth; i++) {
+        const Level *level = &s->levels[i];
+        if (i && (level->node->parent != level[-1].node || level->node->prev != level[-1].done)) return 1;
+        if (level->done && (level->done->parent != level->node || level->done->prev || text_length(level->done) != level->length)) return 1;
+        if (i < 2 && s->attributes[i] != count_attributes(level->node)) return 1;
+    }
+    return 0;
+}
+
+static int enter_level(Stream *s, Node *node) {
+    int32_t row = enter(s->walk, node, s->above, s->beside);
+    if (row < 0 || reserve((char **)&s->levels, &s->level_room, (s->depth + 1) * sizeof(Level)) < 0) return -1;
+    if (s->depth < 2) s->attributes[s->depth] = count_attributes(node);
+    s->levels[s->depth++] = (Level){node, NULL, 0};
+    s->above = row;
+    s->beside = -1;
+    return 0;
+}
+
+/* A child of the last level was walked: destroy the one before it. */
+static int end_child(Stream *s, Node *child) {
+    Level *level = &s->levels[s->depth - 1];
+    if (level->done && discard(s, level->done) < 0) return -1;
+    level->done = child;
+    level->length = text_length(child);
+    return 0;
+}
+
+/* Return 1 if the parser may still add to an element: also to <head> before the body begins. */
+static int may_grow(const Stream *s, const Node *node) {
+    if (is_open(s, node)) return 1;
+    if (s->depth != 2 || s->is_complete) return 0;
+    for (const Node *next = node->next; next; next = next->next)
+        if (next->local_name >= FIRST_ELEMENT) return 0;
+    return 1;
+}
+
+/* Walk as far as nodes do not change any more. */
+static int advance(Stream *s) {
+    if (!s->depth && enter_level(s, s->root) < 0) return -1;
+    while (s->depth) {
+        Level *level = &s->levels[s->depth - 1];
+        Node *next = level->done ? level->done->next : level->node->first_child;
+        if (!next) {
+            Node *node = level->node;
+            if (may_grow(s, node)) return 0;
+            leave(s->walk, node, s->above);
+            if (level->done && discard(s, level->done) < 0) return -1;
+            s->above = s->walk->parent.at[s->above];
+            if (--s->depth && end_child(s, node) < 0) return -1;
+        } else if (next->local_name >= FIRST_ELEMENT) {
+            if (enter_level(s, next) < 0) return -1;
+        } else {
+            if (next->local_name != TEXT) s->beside = -1;
+            else if (!next->next && may_grow(s, level->node)) return 0;
+            else if (visit_text(s->walk, next, s->above, &s->beside) < 0) return -1;
+            if (end_child(s, next) < 0) return -1;
+        }
+    }
+    return 0;
+}
+
+/* Weight of what is kept of a page, which has the same limit as the memory of the parser: a row weighs as much as its element in the parser, an
+   attribute twice what it needs here. Only elements that are opened again in every block reach the limit. */
+enum { ROW_BYTES = 160, ATTRIBUTE_BYTES = 16 };
+
+static long long weight_of(const Walk *w) {
+    return (long long)w->signature.length * ROW_BYTES + (long long)w->numbers.length * ATTRIBUTE_BYTES + (long long)w->value_length;
+}
+
+enum { NAME_SLOTS = 1 << 15 };   /* the parser's table has 128: 150,000 names of a page of 2 MB take seconds */
+
+/* Give the document a larger table of attribute names, while it has none. */
+static void enlarge_names(void *document) {
+    Hash *names = ((Names *)document)->attributes;
+    void **table = parser_calloc(NAME_SLOTS, sizeof(void *));
+    if (!table) return;
+    parser_free(names->table);
+    names->table = table;
+    names->size = NAME_SLOTS;
+}
+
+enum { MAX_PART_BYTES = 1 << 22 };   /* memory of the parser after which a part ends early: elements that are opened again need much for each byte */
+
+/* Return the columns of a page that is walked while it is parsed; None if that is not possible. */
+static PyObject *walk_parts(PyObject *html, long long limit, int reveals, size_t part) {
+    const unsigned char *bytes = (const unsigned char *)PyBytes_AS_STRING(html);
+    const size_t size = (size_t)PyBytes_GET_SIZE(html);
+    size_t parsed = 0;
+    Py_ssize_t parts = 0;
+    void *parser = lexbor.create_parser(), *document = parser && !lexbor.init_parser(parser) ? lexbor.begin_stream(parser) : NULL;
+    Walk w;
+    Stream s = {.walk = &w, .above = -1, .beside = -1};
+    PyObject *result = NULL;
+    const long long before = parser_bytes;
+    int failed = begin_walk(&w, reveals) < 0 || !document, is_other = 0;
+    w.shared = PyMem_Calloc(SHARED, sizeof(SharedText));
+    if (!failed) {
+        lexbor.set_options(document, WITHOUT_EVENTS);
+        enlarge_names(document);
+        s.tree = lexbor.tree(parser);
+    }
+    while (!failed && !is_other && !s.is_complete) {
+        unsigned int status = 0;
+        parts++;
+        Py_BEGIN_ALLOW_THREADS
+        const long long began = parser_bytes;
+        for (size_t end = size - parsed < part ? size : parsed + part; !status && parsed < end && parser_bytes - began < MAX_PART_BYTES;) {
+            size_t length = end - parsed < MIN_PART ? end - parsed : MIN_PART;
+            status = lexbor.stream_part(parser, bytes + parsed, length);
+            parsed += length;
+        }
+        if (!status && (parsed == size || parser_bytes - before > limit || weight_of(&w) > limit)) {
+            status = lexbor.end_stream(parser);
+            s.is_complete = 1;
+        }
+        Py_END_ALLOW_THREADS
+        if (!s.root && (s.tree->open->length || s.is_complete)) s.root = s.is_complete ? lexbor.root(document) : s.tree->open->list[0];
+        if (status) is_other = 1;
+        else if (s.root) {
+            is_other = is_changed(&s);
+            if (!is_other) failed = mark_open(&s) < 0 || advance(&s) < 0;
+            discard_unused(&s);
+        }
+    }
+    if (!failed && !is_other && s.root && !s.depth) {
+        long long needed = parser_bytes - before;
+        lexbor.destroy_parser(parser);
+        lexbor.destroy(document);
+        parser = document = NULL;
+        trim_memory();
+        result = result_of(&w, (Py_ssize_t)parsed, parts, needed);
+    } else if (!failed) result = Py_NewRef(Py_None);
+    end_walk(&w);
+    PyMem_Free(s.levels);
+    PyMem_Free(s.kept);
+    if (parser) lexbor.destroy_parser(parser);
+    if (document) lexbor.destroy(document);
+    return result ? result : PyErr_Occurred() ? NULL : PyErr_NoMemory();
+}
+
+/* Find where a template keeps its content, if the structures of the parser are as declared here. */
+static void find_template_content(void) {
+    static const unsigned char html[] = "<form a><b><template><p>";
+    void *parser = lexbor.create_parser(), *document = parser && !lexbor.init_parser(parser) ? lexbor.begin_stream(parser) : NULL;
+    template_content = 0;
+    if (document && ((Names *)document)->attributes->size == 128 && !lexbor.stream_part(parser, html, sizeof html - 1)) {
+        const Tree *tree = lexbor.tree(parser);
+        Node **open = tree->open->list;   /* html, body, form, b, template, p */
+        if (tree->open->length == 6 && tree->form == open[2] && tree->formatting->length == 2 && tree->formatting->list[0] == open[3] &&
+            lexbor.root(document) == open[0] && open[3]->parent == open[2] && open[4]->parent == open[3] && open[5]->parent)
+            for (size_t at = sizeof(Node); at + sizeof(Node *) <= lexbor.allocated(open[4]) && !template_content; at += sizeof(Node *)) {
+                number_template = open[4]->local_name;
+                html_namespace = open[4]->ns;
+                if (((Node **)open[4])[at / sizeof(Node *)] == open[5]->parent) template_content = at;
+            }
+    }
+    if (parser) lexbor.destroy_parser(parser);
+    if (document) lexbor.destroy(document);
+}
+
 PyObject *native_walk(PyObject *module, PyObject *args) {
     PyObject *html;
-    Py_ssize_t limit = 0;
+    Py_ssize_t limit = 0, part = 0;
     int reveals = 0;
     size_t parsed;
     (void)module;
-    if (!PyArg_ParseTuple(args, "S|np", &html, &limit, &reveals)) return NULL;
+    if (!PyArg_ParseTuple(args, "S|npn", &html, &limit, &reveals, &part)) return NULL;
     if (!lexbor.create) { PyErr_SetString(PyExc_RuntimeError, "bind was not called"); return NULL; }
+    if (part > 0 && limit > 0 && template_content) {
+        PyObject *result = walk_parts(html, limit, reveals, (size_t)part);
+        if (result != Py_None) return result;
+        Py_DECREF(result);
+    }
     void *document = take_document();
     if (!document) return PyErr_NoMemory();
     unsigned int status;
@@ -786,8 +1148,8 @@ PyObject *native_walk(PyObject *module, PyObject *args) {
         lexbor.destroy(document);
         Py_RETURN_NONE;
     }
-    PyObject *result = walk(root, (Py_ssize_t)parsed, reveals);
     long long needed = parser_bytes - before;   /* 0 where it is not counted */
+    PyObject *result = walk(root, (Py_ssize_t)parsed, needed, reveals);
     give_back(document, needed > PyBytes_GET_SIZE(html) * 8 ? needed : PyBytes_GET_SIZE(html) * 8);
     return result;
 }
@@ -800,7 +1162,12 @@ PyObject *native_bind(PyObject *module, PyObject *args) {
         {&lexbor.set_options, "lxb_html_document_dom_opt_set_noi"}, {&lexbor.root, "lxb_dom_document_root"},
         {&lexbor.create, "lxb_html_document_create"}, {&lexbor.begin_parts, "lxb_html_document_parse_chunk_begin"},
         {&lexbor.parse_part, "lxb_html_document_parse_chunk"}, {&lexbor.end_parts, "lxb_html_document_parse_chunk_end"},
-        {&lexbor.set_memory, "lexbor_memory_setup"}};
+        {&lexbor.set_memory, "lexbor_memory_setup"}, {&lexbor.create_parser, "lxb_html_parser_create"}, {&lexbor.init_parser, "lxb_html_parser_init"},
+        {&lexbor.destroy_parser, "lxb_html_parser_destroy"}, {&lexbor.begin_stream, "lxb_html_parse_chunk_begin"},
+        {&lexbor.stream_part, "lxb_html_parse_chunk_process"}, {&lexbor.end_stream, "lxb_html_parse_chunk_end"},
+        {&lexbor.tree, "lxb_html_parser_tree_noi"}, {&lexbor.destroy_node, "lxb_dom_node_destroy"},
+        {&lexbor.remove_node, "lxb_dom_node_remove_wo_events"}, {&lexbor.remove_attribute, "lxb_dom_element_attr_remove"},
+        {&lexbor.destroy_attribute, "lxb_dom_attr_interface_destroy"}, {&lexbor.allocated, "lexbor_mraw_data_size_noi"}};
     const char *path;
     PyObject *display;
     (void)module;
@@ -819,6 +1186,7 @@ PyObject *native_bind(PyObject *module, PyObject *args) {
 #ifdef allocated_size
     lexbor.set_memory(counted_malloc, counted_realloc, counted_calloc, counted_free);
 #endif
+    find_template_content();
     Py_XSETREF(tag_display, Py_NewRef(display));
     Py_RETURN_NONE;
 }

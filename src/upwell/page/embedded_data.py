@@ -214,14 +214,13 @@ def _parse_xml(text: str) -> Iterator[object]:
         return f"\ue000{len(parts) - 1}\ue001"
 
     bare = replace_between(text, "<![CDATA[", "]]>", set_aside)
-    names = Counter(re.findall(r"<([A-Za-z][\w:.-]*)[\s>]", bare))
+    names = Counter(tag[1] for tag in re.finditer(r"<([A-Za-z][\w:.-]*)[\s>]", bare))
     lists: list[list[dict[str, str]]] = []
     frequent, ends = {name for name, _ in names.most_common(MAX_ELEMENT_NAMES)}, end_tags(bare)
     for name, count in names.items():
         if count >= MIN_ELEMENTS and name in frequent:
             blocks = elements(bare, re.compile(rf"<({re.escape(name)})(?=[\s>])"), ends=ends)
-            rows = [_parse_element(block.inner, parts) for block in blocks]
-            lists.append([row for row in rows if len(row) > 1])
+            lists.append([row for block in blocks if len(row := _parse_element(block.inner, parts)) > 1])
     if any(lists):
         yield max(lists, key=len)
 

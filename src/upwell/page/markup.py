@@ -5,6 +5,7 @@ holds the interpreter lock meanwhile. The functions here look at each character 
 """
 
 import re
+from array import array
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +13,8 @@ from typing import AnyStr, NamedTuple
 
 __all__ = ["Element", "elements", "end_tags", "replace_between"]
 
-EndTags = Mapping[str, list[tuple[int, int]]]  # name → start and end of each end tag
+EndTags = Mapping[str, tuple["array[int]", "array[int]"]]  # name → starts and ends of its end tags
+NO_TAGS = array("q"), array("q")
 END_TAG = re.compile(r"</([\w:.-]++)\s*+>")
 
 
@@ -28,9 +30,11 @@ class Element(NamedTuple):
 
 def end_tags(text: str, *, fold_case: bool = False) -> EndTags:
     """Return where the end tags of a text are, by name."""
-    tags: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+    tags: defaultdict[str, tuple[array[int], array[int]]] = defaultdict(lambda: (array("q"), array("q")))
     for tag in END_TAG.finditer(text):
-        tags[tag[1].lower() if fold_case else tag[1]].append(tag.span())
+        starts, stops = tags[tag[1].lower() if fold_case else tag[1]]
+        starts.append(tag.start())
+        stops.append(tag.end())
     return tags
 
 
@@ -63,10 +67,10 @@ def elements(
             yield Element(tag[1], text[at : tag_end - 1], "", tag.start(), tag_end + 1)
             at = tag_end + 1
             continue
-        of_name = ends.get(tag[1].lower() if fold_case else tag[1], [])
-        number = bisect_left(of_name, (tag_end + 1, 0))
-        if number < len(of_name):
-            begin, end = of_name[number]
+        starts, stops = ends.get(tag[1].lower() if fold_case else tag[1], NO_TAGS)
+        number = bisect_left(starts, tag_end + 1)
+        if number < len(starts):
+            begin, end = starts[number], stops[number]
             yield Element(tag[1], text[at:tag_end], text[tag_end + 1 : begin], tag.start(), end)
             at = end
 

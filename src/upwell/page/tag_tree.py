@@ -68,6 +68,12 @@ OF_ATTRIBUTES = ("_one_attribute", "_known_attributes", "_links", "base", "_orig
 MAX_CACHED_ROWS = (
     5000  # a larger result of `attribute_by_row` is computed again each time: it needs 200 bytes for each row
 )
+MAX_LISTED_ROWS = (
+    50_000  # rows of a page for which a list of int is made, which is fast and needs 40 bytes for each row
+)
+MAX_COPIED_TEXTS = (
+    1000  # texts that are joined by copying each with its separator, which is fast and needs 60 bytes for each
+)
 SEPARATORS = ("", " ", "\n")  # written for GLUED, SPACED and BROKEN
 # A path from the root, as in most links: `urljoin` would append it to the host unchanged.
 PLAIN_PATH = re.compile(r"/(?!/)[^\s?#;\x00-\x20]*(?:\?[^\s?#;\x00-\x20]+)?")
@@ -119,14 +125,19 @@ class TagTree:
     # -- names and attributes ------------------------------------------------------------------------------------------
 
     @cached_property
-    def signature_of(self) -> list[int]:
-        """Return `signature` as a list."""
-        return self.signature.tolist()  # type: ignore[no-any-return] # numpy types it as Any
+    def signature_of(self) -> Sequence[int]:
+        """Return `signature` as a sequence of int."""
+        return _as_sequence(self.signature)
 
     @cached_property
-    def end_of(self) -> list[int]:
-        """Return `end` as a list."""
-        return self.end.tolist()  # type: ignore[no-any-return] # numpy types it as Any
+    def parent_of(self) -> Sequence[int]:
+        """Return `parent` as a sequence of int."""
+        return _as_sequence(self.parent)
+
+    @cached_property
+    def end_of(self) -> Sequence[int]:
+        """Return `end` as a sequence of int."""
+        return _as_sequence(self.end)
 
     def by_signature(self, values: Sequence[int], kind: type[np.generic] = np.int32) -> NDArray[Any]:
         """Return a column of rows from one value per signature."""
@@ -386,6 +397,11 @@ class TagTree:
         if last - first < 2:
             return self.chunks[first] if first < last else ""
         gaps = self.chunk_gap[first + 1 : last].tolist()
+        if len(gaps) > MAX_COPIED_TEXTS:  # no text is copied before all are joined
+            pieces = [""] * (2 * len(gaps) + 1)
+            pieces[1::2] = map(SEPARATORS.__getitem__, gaps)
+            pieces[::2] = self.chunks[first:last]
+            return "".join(pieces)
         rest = [SEPARATORS[gap] + text for gap, text in zip(gaps, self.chunks[first + 1 : last], strict=True)]
         return self.chunks[first] + "".join(rest)
 
@@ -445,6 +461,11 @@ def signature_parts(signatures: Sequence[PathSignature]) -> list[tuple[Any, ...]
         (number[each.above] if each.above else -1, each.tag, each.cls, each.column, each.prop, each.hidden)
         for each in signatures
     ]
+
+
+def _as_sequence(column: Ints) -> Sequence[int]:
+    """Return a column as a list, or if it is long as a view that creates each int when it is read."""
+    return column.tolist() if len(column) <= MAX_LISTED_ROWS else memoryview(column.data)
 
 
 def _prefix_sums(values: NDArray[Any]) -> NDArray[Any]:

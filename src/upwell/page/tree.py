@@ -484,7 +484,8 @@ def _plain_columns(html: bytes, limit: int = 0, reveals: bool = False) -> Column
 MAX_PARSER_RATIO = 16  # memory of the parser, divided by the size of the page, that attributes and texts may need
 BYTES_PER_TAG = 340  # memory of the parser for an element and a text; measured: 320
 MAX_TAG_BYTES = 400_000_000  # memory that tags may need: 12 MB of `<td>7</td>`
-FREE_PARSER_BYTES = 8_000_000  # memory of the parser that any page may use
+FREE_PARSER_BYTES = 8_000_000  # memory of the parser that any page may use; a page whose tags may need more is walked while it is parsed, in …
+PARTS, MIN_PART_BYTES, MAX_PART_BYTES = 40, 4000, 64_000  # … so many parts of at least and at most so many bytes
 
 
 def _parser_limit(html: bytes) -> int:
@@ -495,9 +496,16 @@ def _parser_limit(html: bytes) -> int:
     return max(FREE_PARSER_BYTES, MAX_PARSER_RATIO * len(html) + for_tags)
 
 
+def _part_bytes(html: bytes, limit: int) -> int:
+    """Return the size of the parts in which a page of many tags is parsed and walked, which need a few percent of what it would; 0: as a whole."""
+    if limit - MAX_PARSER_RATIO * len(html) <= FREE_PARSER_BYTES:
+        return 0
+    return min(max(len(html) // PARTS, MIN_PART_BYTES), MAX_PART_BYTES)
+
+
 def _compiled_columns(html: bytes, limit: int = 0, reveals: bool = False) -> Columns:
     """Return the columns of a page from the native walk, which reads the parser's nodes in place."""
-    if compiled is None or (walked := compiled.walk(html, limit, reveals)) is None:
+    if compiled is None or (walked := compiled.walk(html, limit, reveals, _part_bytes(html, limit))) is None:
         return _plain_columns(html, 0, reveals)
     known, chunks, attributes = walked["signatures"], walked["chunks"], walked["attributes"]
     for entry, number, above, *parts in walked["new"]:

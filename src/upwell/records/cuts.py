@@ -14,7 +14,8 @@ vote: each generates candidates. `cuts_by_links` finds cuts from known record UR
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -95,14 +96,14 @@ def candidate_cuts(
     if len(leaves) < 2:
         return []
     tables = [_PathTable(leaves, by_class=False), _PathTable(leaves, by_class=True)]
-    chars_before = np.concatenate(([0], np.cumsum(leaves.chars if chars is None else chars)))
+    chars_before = _sums(leaves.chars if chars is None else chars)
     is_option = np.isin(leaves.row, leaves.tree.rows("option"))  # options of a form are not records
     for depth in range(leaves.max_depth + 1):
         level = _Level(leaves, depth)
         leaders_in: dict[bytes, list[_Leader]] = {}
         cut_at: dict[bytes, Cut] = {}  # by record starts: many leaders give the same cut
         container_chars = chars_before[level.ends] - chars_before[level.starts]
-        for group in _container_groups(leaves, level, container_chars, MIN_TEXT_SHARE * chars_before[-1]):
+        for group in _container_groups(level, tables, container_chars, MIN_TEXT_SHARE * chars_before[-1]):
             ranges = group.containers.tobytes()  # a tag path and a class path often give the same containers
             if (leaders := leaders_in.get(ranges)) is None:
                 inside = leaves_in_ranges(level.starts[group.containers], level.ends[group.containers])
@@ -124,14 +125,26 @@ def candidate_cuts(
 
 
 class _PathTable:
-    """Paths of the leaves of a page, numbered from 0: `names[code[i]]` is the path of leaf i."""
+    """Paths of a page, numbered from 0 in the order of their hashes: `names[code[i]]` is the path of leaf i; 0 is "no path"."""
 
     def __init__(self, leaves: Leaves, *, by_class: bool) -> None:
         self.by_class = by_class
-        self.of_row: Hashes = leaves.class_paths if by_class else leaves.tag_paths
-        names, code = np.unique(self.of_row[leaves.row], return_inverse=True)
-        self.names: Hashes = names
-        self.code: Ints = code.astype(np.int32)
+        self._tree = leaves.tree
+        signatures = leaves.tree.signature_set
+        of_signature: Hashes = signatures.class_path if by_class else signatures.tag_path
+        self.names: Hashes = np.unique(np.append(of_signature, np.uint64(0)))
+        self._code_of_signature: Ints = np.searchsorted(self.names, of_signature).astype(np.int32)
+        self.code: Ints = self.of_rows(leaves.row)
+
+    def name_of(self, row: int) -> int:
+        """Return the path of a row."""
+        return int(self.names[self._code_of_signature[self._tree.signature[row]]])
+
+    def of_rows(self, rows: Ints) -> Ints:
+        """Return the number of the path of each row; 0 for rows below 0."""
+        code = self._code_of_signature[self._tree.signature[rows]]
+        code[rows < 0] = 0
+        return code
 
 
 class _Level:
@@ -144,13 +157,14 @@ class _Level:
         begins_container[1:] = self.container[1:] != self.container[:-1]
         self.begins_unit = begins_container.copy()
         self.begins_unit[1:] |= (self.unit_row[1:] != self.unit_row[:-1]) | (self.unit_row[1:] < 0)
-        self.unit = (np.cumsum(self.begins_unit) - 1).astype(np.int32)
+        self.unit = np.cumsum(self.begins_unit, dtype=np.int32)
+        self.unit -= 1
         self.unit_start = np.flatnonzero(self.begins_unit).astype(np.int32)
         starts = np.flatnonzero(begins_container).astype(np.int32)
-        ends = np.append(starts[1:], n).astype(np.int32)
+        ends = np.append(starts[1:], np.int32(n))
         is_row = self.container[starts] >= 0
         self.starts, self.ends, self.rows = starts[is_row], ends[is_row], self.container[starts[is_row]]
-        self.container_end = np.repeat(ends, np.diff(np.append(starts, n))).astype(np.int32)  # of each leaf
+        self.container_end = np.repeat(ends, ends - starts)  # of each leaf
 
 
 class _ContainerGroup(NamedTuple):
@@ -159,27 +173,28 @@ class _ContainerGroup(NamedTuple):
     all_containers: bool
     by_class: bool
     path: int
-    containers: NDArray[np.intp]
+    containers: NDArray[np.integer]
 
 
 def _container_groups(
-    leaves: Leaves, level: _Level, chars: NDArray[np.number], min_chars: float
+    level: _Level, tables: Sequence[_PathTable], chars: NDArray[np.number], min_chars: float
 ) -> Iterator[_ContainerGroup]:
     """Yield the containers of a level separately, and those with the same path together, if they have enough text.
 
-    `chars` is the text of each container.
+    `chars` is the text of each container; the first of the tables has the paths of tags.
     """
     has_units = level.unit[level.ends - 1] > level.unit[level.starts]
     for at in np.flatnonzero(has_units & (chars >= min_chars)):
-        yield _ContainerGroup(False, False, int(leaves.tag_paths[level.rows[at]]), np.array([at]))
-    for by_class, paths in ((False, leaves.tag_paths), (True, leaves.class_paths)):
-        names, first, code = np.unique(paths[level.rows], return_index=True, return_inverse=True)
-        order = np.argsort(code, kind="stable")
-        begins = np.searchsorted(code[order], np.arange(len(names) + 1)).tolist()
-        for i in np.argsort(first).tolist():  # in order of appearance
-            same_path = order[begins[i] : begins[i + 1]]
-            if len(same_path) > 1 and np.cumsum(chars[same_path])[-1] >= min_chars:
-                yield _ContainerGroup(True, by_class, int(names[i]), same_path)
+        yield _ContainerGroup(False, False, tables[0].name_of(int(level.rows[at])), np.array([at]))
+    for table in tables:
+        codes = table.of_rows(level.rows)
+        order = np.argsort(codes, kind="stable").astype(np.int32)
+        begins = np.searchsorted(codes[order], np.arange(len(table.names) + 1)).tolist()
+        groups = [(int(order[a]), code) for code, (a, b) in enumerate(pairwise(begins)) if b - a > 1]
+        for _, code in sorted(groups):  # in order of appearance
+            same_path = order[begins[code] : begins[code + 1]]
+            if np.cumsum(chars[same_path])[-1] >= min_chars:
+                yield _ContainerGroup(True, table.by_class, int(table.names[code]), same_path)
 
 
 class _Leader(NamedTuple):
@@ -200,21 +215,31 @@ def _leaders(
     rows = level.unit_row[starts]
     width = len(level.unit_start) + 1
     for table in tables:
-        path_in_unit = np.unique(table.code[inside].astype(np.int64) * width + units)
-        for code, some in _by_name(path_in_unit // width, level.unit_start[path_in_unit % width], max_records):
+        is_small = len(table.names) * width < 2**31
+        path_in_unit: NDArray[Any] = table.code[inside] if is_small else table.code[inside].astype(np.int64)
+        path_in_unit *= width
+        path_in_unit += units
+        path_in_unit = np.unique(path_in_unit)
+        at = path_in_unit % width
+        path_in_unit //= width
+        for code, some in _by_name(path_in_unit, level.unit_start[at], max_records):
             yield _Leader("has", table.by_class, int(table.names[code]), some)
+        del path_in_unit, at
         for code, some in _by_name(table.code[starts], starts, max_records):
             yield _Leader("begins", table.by_class, int(table.names[code]), some)
-        names, codes = np.unique(np.where(rows >= 0, table.of_row[rows], np.uint64(0)), return_inverse=True)
-        for code, some in _by_name(codes, starts, max_records):
-            yield _Leader("is", table.by_class, int(names[code]), some)
-    for separators, some in _by_name(leaves.separators_before[starts].astype(np.int64), starts, max_records):
+        for code, some in _by_name(table.of_rows(rows), starts, max_records):
+            yield _Leader("is", table.by_class, int(table.names[code]), some)
+    for separators, some in _by_name(leaves.separators_before[starts].astype(np.int32), starts, max_records):
         if separators:
             yield _Leader("after", False, separators, some)
 
 
 def _by_name(names: NDArray[np.integer], starts: Ints, max_records: int) -> Iterator[tuple[int, Ints]]:
-    """Yield each name that 2 … `max_records` of the starts have, with these starts."""
+    """Yield each name that 2 … `max_records` of the starts have, with these starts; names are small numbers."""
+    if len(names) > max_records:  # most have a name that more starts have
+        count = np.bincount(names)
+        some = ((count >= 2) & (count <= max_records))[names].nonzero()[0]
+        names, starts = names[some], starts[some]
     order = np.argsort(names, kind="stable")
     sorted_names = names[order]
     changes = (np.flatnonzero(sorted_names[1:] != sorted_names[:-1]) + 1).tolist()
@@ -299,8 +324,9 @@ def leaves_in_ranges(starts: NDArray[np.integer], ends: NDArray[np.integer]) -> 
     """Return the leaves of several ranges in order."""
     sizes = ends - starts
     after = np.cumsum(sizes)
-    positions = np.arange(int(after[-1]) if len(after) else 0)
-    return np.asarray(positions + np.repeat(starts - after + sizes, sizes), dtype=np.int32)
+    leaves = np.arange(int(after[-1]) if len(after) else 0, dtype=np.int32)
+    leaves += np.repeat((starts - after + sizes).astype(np.int32), sizes)
+    return leaves
 
 
 # Cuts by known record URLs.
@@ -397,5 +423,7 @@ def _path_and_arguments(url: str) -> tuple[str, set[tuple[str, str]]]:
     return f"{parts.netloc}{parts.path.rstrip('/')}", {pair for pair in parse_arguments(parts.query) if pair[1]}
 
 
-def _sums(values: NDArray[np.generic]) -> Sums:
-    return np.concatenate(([0], np.cumsum(values)))
+def _sums(values: NDArray[Any]) -> NDArray[Any]:
+    sums = np.zeros(len(values) + 1, dtype=np.result_type(values.dtype, np.int64))
+    np.cumsum(values, out=sums[1:])
+    return sums

@@ -107,12 +107,12 @@ class RecordReader:
         return self.leaves.gaps
 
     @property
-    def signature(self) -> list[int]:
+    def signature(self) -> Sequence[int]:
         """Signature of each row."""
         return self.tree.signature_of
 
     @property
-    def row_end(self) -> list[int]:
+    def row_end(self) -> Sequence[int]:
         """End of each row."""
         return self.tree.end_of
 

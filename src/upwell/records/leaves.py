@@ -111,7 +111,8 @@ class Leaves:
     @cached_property
     def path_code(self) -> Ints:
         """Path of tags of each leaf, numbered from 0 on this page."""
-        return np.unique(self.tag_paths[self.row], return_inverse=True)[1].astype(np.int32)
+        of_signature = np.unique(self.tree.signature_set.tag_path, return_inverse=True)[1].astype(np.int32)
+        return of_signature[self.tree.signature[self.row]]
 
     @cached_property
     def is_linked(self) -> NDArray[np.bool_]:
@@ -133,11 +134,17 @@ class Leaves:
 
     def ancestors_at(self, depth: int) -> Ints:
         """Return the ancestor of each leaf at a depth, which may be its own row; -1 for leaves above that depth."""
-        rows = np.flatnonzero(self.tree.depth == depth).astype(np.int32)
+        is_there = self.tree.depth == depth
+        rows = np.flatnonzero(is_there).astype(np.int32)
         if not len(rows):
             return np.full(len(self), -1, dtype=np.int32)
-        ancestors = rows[np.maximum(0, np.searchsorted(rows, self.row, side="right") - 1)]
-        return np.where((ancestors <= self.row) & (self.row < self.tree.end[ancestors]), ancestors, np.int32(-1))
+        number = np.cumsum(is_there, dtype=np.int32)[
+            self.row
+        ]  # of the last row at this depth that begins before each leaf, from 1
+        number -= number > 0
+        ancestors = rows[number]
+        ancestors[(ancestors > self.row) | (self.row >= self.tree.end[ancestors])] = -1
+        return ancestors
 
     def text(self, start: int, end: int) -> str:
         """Return the text of a range of leaves on one line, without repeated texts (as for other screen sizes)."""
