@@ -39,7 +39,6 @@ __all__ = [
     "Unreachable",
     "Unreadable",
     "UpwellError",
-    "Wall",
     "Walled",
     "WorkerLost",
     "WouldAct",
