@@ -27,6 +27,7 @@ ANSWERS = {
     "/404": (404, "text/html", "no", {}),
     "/503": (503, "text/html", "no", {}),
     "/login": (200, "text/html", LOGIN, {}),
+    "/check": (403, "text/html", "<script src=/c.js></script><meta http-equiv=refresh content=9><p>Just a moment", {}),
     "/empty": (200, "text/html", "<h1>Nothing here</h1>", {}),
 }
 
@@ -76,7 +77,8 @@ def alone(*arguments: str, cwd: Path, **environment: str) -> subprocess.Complete
         ("/403", "does it open in your browser"),
         ("/404", "is the address right?"),
         ("/503", "try later"),
-        ("/login", "it is a login page: log in with --login"),
+        ("/login", "shows a login page: log in with --login"),
+        ("/check", "shows a check for robots"),
     ],
 )
 def test_start_pages_that_cannot_be_used(unusable_pages: str, path: str, message: str, tmp_path: Path) -> None:
@@ -84,6 +86,19 @@ def test_start_pages_that_cannot_be_used(unusable_pages: str, path: str, message
     done = upwell("harvest", unusable_pages + path, "--rate", "0", "--browser", "never", cwd=tmp_path)
     assert done.returncode == 1
     assert message in done.stderr
+
+
+def test_walls_are_named_in_json(unusable_pages: str, tmp_path: Path) -> None:
+    """Of several sites, summary.jsonl has the wall of each; `forms` has it too."""
+    sites = [unusable_pages + path for path in ("/login", "/check", "/404")]
+    done = upwell("harvest", *sites, "--rate", "0", "--browser", "never", "-o", "out", cwd=tmp_path)
+    assert done.returncode == 1
+    lines = [json.loads(line) for line in (tmp_path / "out" / "summary.jsonl").read_text().splitlines()]
+    assert {line["url"]: line.get("wall") for line in lines} == dict(
+        zip(sites, ("login", "challenge", None), strict=True)
+    )
+    shown = upwell("forms", sites[0], "--json", "--browser", "never", cwd=tmp_path)
+    assert json.loads(shown.stdout)["wall"] == "login"
 
 
 def test_a_budget_that_is_spent_too_soon(tmp_path: Path) -> None:

@@ -179,8 +179,11 @@ async def forms(
         discovery = await look_around(clean, plan, replace(manners or Manners(), access=access))
         if discovery.not_shown and not discovery.interfaces:
             warn(f"JavaScript was not tried: {discovery.not_shown}")
+        if discovery.wall is not None:
+            warn(discovery.wall.reason)
         forms_of_page = tuple(site_forms.find(discovery.home))
-        return FormsOnPage(page=clean, forms=forms_of_page, interfaces=tuple(discovery.interfaces))
+        wall = discovery.wall.wall if discovery.wall is not None else None
+        return FormsOnPage(page=clean, forms=forms_of_page, interfaces=tuple(discovery.interfaces), wall=wall)
 
     return await try_addresses(str(page), look, has_credentials=bool(manners and manners.access.has_credentials))
 

@@ -3,6 +3,7 @@
     UpwellError
     ├── WrongUsage          invalid arguments (exit code 2)
     ├── NoSearchForm        no search interface was found
+    ├── Walled              a login, a consent page or a check for robots is shown instead of the site
     ├── Forbidden           robots.txt forbids a required page
     │   └── WouldAct        the request may change something on the site
     ├── Unreachable         the site did not answer
@@ -21,6 +22,8 @@
 A page that cannot be used is a value (`upwell.types.Skipped`), not an error; an error ends the harvest of the site.
 """
 
+from typing import Literal
+
 __all__ = [
     "BudgetSpent",
     "CannotKeep",
@@ -36,10 +39,14 @@ __all__ = [
     "Unreachable",
     "Unreadable",
     "UpwellError",
+    "Walled",
     "WorkerLost",
     "WouldAct",
     "WrongUsage",
 ]
+
+
+Wall = Literal["login", "consent", "challenge"]  # what a page wants before it shows the site
 
 
 class UpwellError(Exception):
@@ -57,6 +64,14 @@ class WrongUsage(UpwellError):
 
 class NoSearchForm(UpwellError):
     """No search interface was found on the site."""
+
+
+class Walled(UpwellError):
+    """A login, a consent page or a check for robots is shown instead of the site."""
+
+    def __init__(self, message: str, wall: Wall = "login") -> None:
+        super().__init__(message)
+        self.wall = wall
 
 
 class Forbidden(UpwellError):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from upwell.answers.pager import NextPage
     from upwell.content.main_content import BlockType, Structure
     from upwell.content.page_kind import PageKind
+    from upwell.errors import Wall
     from upwell.source.apply import ReadingChecks
     from upwell.types import Form, Kind, SearchInterface
 
@@ -70,6 +71,7 @@ class FormsOnPage:
     page: str  # URL or file, as given
     forms: tuple[Form, ...]
     interfaces: tuple[SearchInterface, ...]
+    wall: Wall | None = None  # what the site shows instead of its pages
 
     def as_dict(self) -> dict[str, object]:
         interfaces = [
@@ -91,6 +93,7 @@ class FormsOnPage:
             ],
             "search_interfaces": interfaces,
             "templates": interfaces,  # deprecated name of `search_interfaces`
+            **({"wall": self.wall} if self.wall else {}),
         }
 
 

@@ -179,6 +179,24 @@ def test_snippets_are_not_an_article() -> None:
     assert "article" not in {block.type for block in blocks.find_blocks(read(f"<h1>Results</h1>{groups}"))}
 
 
+def test_an_article_of_linked_items_is_an_article() -> None:
+    """Each item of "the best ten" begins with a link, as on a result page; what the page declares tells them apart."""
+    declared = (
+        '<meta property="og:type" content="article"><meta property="article:published_time" content="2024-05-03">'
+        '<link rel=canonical href="https://notes.example/blog/2024/05/ten-best-small-museums">'
+        '<script type="application/ld+json">{"@type": "BlogPosting"}</script>'
+    )
+    items = "".join(
+        f"<div><h3><a href=https://museum{i}.example/visit>The Museum of Harbour Town {i}</a></h3><p>{' '.join(STORY)} ({i})</p>"
+        f"<p>{STORY[i % 3]} {STORY[1]} ({i})</p></div>"
+        for i in range(10)
+    )
+    text = f"<article class=post><h1>The ten best museums of the coast</h1><div class=entry-content>{items}</div></article>"
+    roundup = f"<title>The ten best museums of the coast</title>{{}}<body class='single single-post'><main>{text}</main></body>"
+    assert "article" in {block.type for block in blocks.find_blocks(read(roundup.format(declared)))}
+    assert "article" not in {block.type for block in blocks.find_blocks(read(roundup.format("")))}
+
+
 def test_the_structure_is_the_condensed_tree() -> None:
     """It has the rows of blocks and rows that join several; children are below their parents."""
     tree = read(page(1))

@@ -49,7 +49,7 @@ def test_session_of_a_login_is_kept_and_used(tmp_path: Path, monkeypatch: pytest
     with guarded(guard) as (url, _):
         shut_out = harvest("--browser", "never")
         assert shut_out.returncode == 1
-        assert "it is a login page" in shut_out.stderr
+        assert "shows a login page" in shut_out.stderr
         assert "--login" in shut_out.stderr
         no_screen = harvest("--login")
         assert no_screen.returncode == 1

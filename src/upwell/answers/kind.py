@@ -48,6 +48,7 @@ __all__ = [
     "judge_answer",
     "learn_empty",
     "matching_links",
+    "names_robot_check",
     "refusal_reason",
     "similarity_to_empty",
 ]
@@ -88,8 +89,13 @@ def refusal_reason(response: Response, tree: TagTree | None = None) -> str:
     return reason if reason and _visible_chars(body) <= max_bytes else ""
 
 
+def names_robot_check(body: bytes) -> bool:
+    """Return True if a page names a check for robots, in its text or its markup; only in a small page that means that it is one."""
+    return bool(CHALLENGE_MARKUP.search(body) or _in_bytes(ROBOT_CHECK).search(body))
+
+
 def _refusal_in_body(body: bytes) -> str:
-    if CHALLENGE_MARKUP.search(body) or _in_bytes(ROBOT_CHECK).search(body):
+    if names_robot_check(body):
         return "captcha"
     if _in_bytes(TOO_MANY_REQUESTS).search(body):
         return "too many requests"

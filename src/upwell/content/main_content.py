@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from upwell.content.line_context import context_features
 from upwell.content.lines import (
     FEATURES,
     SHORT_LINE_CHARS,
@@ -26,6 +27,7 @@ from upwell.content.lines import (
     line_features,
     split_lines,
 )
+from upwell.content.page_kind import KINDS, kind_probabilities, page_features
 from upwell.content.table_of_contents import TableOfContents, find_tables_of_contents
 from upwell.judge.judgement import load_judgement
 from upwell.page.tree import Ints, TagTree
@@ -53,6 +55,7 @@ PAGE_HEADER_FEATURES = [FEATURES.index(name) for name in ("in_header", "in_artic
 ADDRESS_IN_SCRIPT = re.compile(
     r"""['"]((?:https?://|/|\.\.?/)[^'"\s]+|[\w./-]+\.(?:html?|php|aspx?|jsp)[^'"\s]*)['"]"""
 )
+ARTICLE_KIND = KINDS.index("article")
 MAX_SITE_LINES = 200_000  # safety limit: lines kept per site
 MAX_SITE_STYLES = 100_000  # safety limit: styles kept per site
 # Largest distance in lines of date and author from the headline; chosen by inspecting news pages, not fitted.
@@ -82,8 +85,9 @@ class BlockParams:
     min_title_agreement: float = 0.5  # agreement of a headline with <title>; swept: 0.3 to 0.9, no difference
     max_lines_to_text: int = 4  # a headline further above the text is a separate block; swept: 1, 2, 3, 4, 6, any
     max_share_in_items: float = (
-        0.5  # share of prose in items of a list, or below links, above which there is no article
+        0.5  # share of prose in items of a list, or below links, above which the page looks like a list
     )
+    min_article_probability: float = 0.9  # of the kind of page, from which a page that looks like a list has an article
 
     @cached_property
     def weight_of_features(self) -> Floats:
@@ -217,7 +221,9 @@ def find_blocks(
     links_between = (lines.linked[prose[0] : prose[-1]] >= 0.5).sum() if len(prose) else 0
     contents = find_tables_of_contents(tree, lines, repeated) if tables or 4 * links_between >= len(prose) else []
     blocks: list[Block] = []
-    if _is_article(tree, lines, prose, contents, params):
+    if lines.chars[prose].sum() >= params.min_article_chars and (
+        not _is_list(tree, lines, prose, contents, params) or _is_article_page(tree, lines, x, params)
+    ):
         blocks += _article(tree, lines, x, evidence, kept, prose, params)
         contents = _without_article(tree, contents, lines.row[prose])
     for table in contents if tables else ():
@@ -246,20 +252,17 @@ def _with_container(
     return np.where(is_inside, evidence + params.inside * is_plain * (1 - link_penalty), evidence - params.outside)
 
 
-def _is_article(tree: TagTree, lines: Lines, prose: Ints, contents: list[TableOfContents], params: BlockParams) -> bool:
-    """Return True if there is enough prose and it is not a list.
+def _is_list(tree: TagTree, lines: Lines, prose: Ints, contents: list[TableOfContents], params: BlockParams) -> bool:
+    """Return True if the prose of a page looks like a list.
 
     Snippets of a list follow a link each, or are spread over its items; an article is in one item or outside the list.
     """
-    chars = lines.chars[prose]
-    if chars.sum() < params.min_article_chars:
-        return False
-    rows = lines.row[prose]
+    chars, rows = lines.chars[prose], lines.row[prose]
     follows_link = lines.linked[np.maximum(prose - 1, 0)] > 0.5
     for table in contents:
         is_snippet = follows_link & (rows > table.row) & (rows < tree.end[table.row])
         if is_snippet.sum() > 1 and chars[is_snippet].sum() > params.max_share_in_items * chars.sum():
-            return False
+            return True
         item = np.searchsorted(table.items, rows, side="right") - 1
         is_inside = (item >= 0) & (rows < tree.end[table.row])
         if len(table.items) < is_inside.sum():  # otherwise text after an item belongs to it: all are siblings
@@ -267,8 +270,14 @@ def _is_article(tree: TagTree, lines: Lines, prose: Ints, contents: list[TableOf
         shares = np.bincount(item[is_inside], weights=chars[is_inside], minlength=1) / chars.sum()
         is_spread = shares.sum() > params.max_share_in_items and shares.max() < params.max_share_in_items
         if is_spread and chars[~is_inside].sum() < params.min_article_chars:
-            return False
-    return True
+            return True
+    return False
+
+
+def _is_article_page(tree: TagTree, lines: Lines, x: Floats, params: BlockParams) -> bool:
+    """Return True if the judgement `page_kind` is sure of an article: the best ten of something are an article that looks like a list."""
+    page = page_features(tree, lines, x, context_features(tree, lines, x))
+    return bool(kind_probabilities(page)[ARTICLE_KIND] >= params.min_article_probability)
 
 
 def _article(

@@ -11,6 +11,7 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 
 from upwell.discover import forms
 from upwell.discover.steps import Steps, fetch, is_usable
+from upwell.discover.walls import ShownWall
 from upwell.errors import Forbidden, MissingExtra, Unreachable
 from upwell.lexicon.phrases import ASKS_FOR_MORE
 from upwell.lexicon.vocabulary import fold_accents
@@ -86,6 +87,7 @@ class StartPage:
     page: TagTree
     consent_pages: tuple[ConsentPage, ...] = ()  # that were clicked through
     problem: str = ""  # why `page` is still a consent page; "" if it is not
+    wall: ShownWall | None = None  # a check for robots that is shown instead
 
 
 def click_through(page: TagTree, url: str) -> Steps[StartPage]:

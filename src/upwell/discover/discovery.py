@@ -16,8 +16,9 @@ from upwell.discover.consent_page import ConsentPage, StartPage, click_through, 
 from upwell.discover.link_ranking import is_harmless, promising_links, search_pages
 from upwell.discover.steps import HOW_TO_LOG_IN, Steps, fetch
 from upwell.discover.trial import TrialLimits, Trials, open_presets, try_interface
+from upwell.discover.walls import ShownWall, challenge_of, login_wall
 from upwell.discover.without_search import find_without_search
-from upwell.errors import Forbidden, NoSearchForm, Unreachable
+from upwell.errors import Forbidden, NoSearchForm, Unreachable, Walled
 from upwell.page.formats import read_page
 from upwell.page.tree import TagTree, read
 from upwell.types import Form, Request, Response, SearchInterface
@@ -74,6 +75,7 @@ class Discovery:
     sitemaps: tuple[str, ...] = ()  # sitemaps named by robots.txt
     consent_pages: tuple[ConsentPage, ...] = ()  # clicked through on the way to the home page
     not_shown: str = ""  # why the page was not rendered in the browser although it should have been
+    wall: ShownWall | None = None  # what is shown instead of the site; then there are no interfaces
 
 
 def discover(
@@ -89,8 +91,18 @@ def discover(
     sitemaps named by robots.txt, once the first page was fetched.
     """
     start = yield from open_site(url)
+    wall = start.wall or login_wall(start.page, url)
+    if wall is not None and wall.is_certain:
+        return Discovery(home=start.page, pages=[start.page], consent_pages=start.consent_pages, wall=wall)
     steps = _search_from(start, rng, browser, limits or TrialLimits(), sitemaps)
-    return (yield from keep_consent(steps, start.consent_pages))
+    discovery = yield from keep_consent(steps, start.consent_pages)
+    if not discovery.interfaces:
+        discovery.wall = wall or login_wall(discovery.home, url) or _consent_wall(start)
+    return discovery
+
+
+def _consent_wall(start: StartPage) -> ShownWall | None:
+    return ShownWall(wall="consent", reason=start.problem) if start.problem else None
 
 
 def open_site(url: str, *, may_be_data: bool = False) -> Steps[StartPage]:
@@ -98,16 +110,22 @@ def open_site(url: str, *, may_be_data: bool = False) -> Steps[StartPage]:
     response = yield Request(url=url)
     if not isinstance(response, Response):
         raise TypeError("a Request is answered by a Response")
+    challenge = challenge_of(response)
     if not may_be_data:
-        _check_start_page(response, url)
-    return (yield from click_through(read_page(response.body, response.url, response.headers), url))
+        _check_start_page(response, url, challenge)
+    page = read_page(response.body, response.url, response.headers)
+    if challenge is not None:
+        return StartPage(page=page, wall=challenge)
+    return (yield from click_through(page, url))
 
 
-def _check_start_page(response: Response, url: str) -> None:
+def _check_start_page(response: Response, url: str, challenge: ShownWall | None) -> None:
     """Raise an error with the cause and a remedy if the start URL does not return a page."""
     status, headers = response.status, response.headers
     if status == 401:
-        raise Unreachable(f"{url} answers 401: {_how_to_authenticate(headers)}")
+        raise Walled(f"{url} answers 401: {_how_to_authenticate(headers)}", "login")
+    if challenge is not None and status >= 400:
+        raise Walled(challenge.reason, challenge.wall)
     if status in STATUSES:
         raise Unreachable(f"{url} answers {status}: {STATUSES[status]}")
     if status >= 500:

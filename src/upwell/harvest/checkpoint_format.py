@@ -46,6 +46,7 @@ from upwell.declared import fits
 from upwell.discover.consent_page import ConsentPage
 from upwell.discover.discovery import Discovery
 from upwell.discover.lists import ExportReader, ListLinks, ListReader, RecordAddresses, SitemapReader
+from upwell.discover.walls import ShownWall
 from upwell.harvest import record_pages
 from upwell.harvest.list_finder import ListFinder
 from upwell.harvest.reader import SiteContext, SourceReader
@@ -170,7 +171,7 @@ DATACLASSES: tuple[type, ...] = (
     AddressInterface, Answer, ArchivedBody, ArgumentRole, Candidate, Column, Columns, ConsentPage, CoverageEvidence, CoverageStatement, CutRule, Discovery,
     DriftWatch, EmptyModel, EntityColumn, EntityModel, Estimate, ExportReader, FinishedQuery, FormInterface, IndexInterface, JsonInterface, ListInterface,
     LinkContext, ListLinks, ListReader, Listing, RecordAddresses, Repetition, Request, Response, ResultPages, Roles, SecondLevelLink, SiteContext,
-    SitemapReader, Skipped, SourceLedger, SourceModel, StatedTotals, TemplateTexts, TypedInterface, UrlPattern, facet_candidates.FacetCandidate,
+    ShownWall, SitemapReader, Skipped, SourceLedger, SourceModel, StatedTotals, TemplateTexts, TypedInterface, UrlPattern, facet_candidates.FacetCandidate,
     facet_candidates.FacetCandidates, pairs.WordPair, pairs.WordPairs, pairs._Cooccurrence, record_pages.RecordPageReader, record_pages._PageTemplate,
 )  # fmt: skip
 NAMED_TUPLES: tuple[type, ...] = (

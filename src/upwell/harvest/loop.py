@@ -24,7 +24,6 @@ from upwell.discover.consent_page import keep_consent
 from upwell.discover.declared import QUERY_MARK, interface_of_url
 from upwell.discover.discovery import Discovery, discover, open_site
 from upwell.discover.probe_words import nonsense, probe_words
-from upwell.discover.steps import HOW_TO_LOG_IN
 from upwell.errors import (
     BudgetSpent,
     Forbidden,
@@ -34,6 +33,7 @@ from upwell.errors import (
     TookTooLong,
     Unreachable,
     UpwellError,
+    Walled,
     WrongUsage,
 )
 from upwell.harvest.checkpoint import WRONG_VALUES, Checkpoint, CheckpointFailed, replayed_events
@@ -45,6 +45,7 @@ from upwell.harvest.summary import SiteHarvest
 from upwell.logs import shown_url
 from upwell.net.browser import Chromium
 from upwell.net.fetch import Fetcher, Manners, Recorder
+from upwell.net.login import session_file
 from upwell.net.reading_thread import ReadingThread
 from upwell.page.formats import read_page
 from upwell.page.tree import TagTree
@@ -55,7 +56,6 @@ from upwell.supervision import Doing
 from upwell.table.user_schema import UserSchema
 from upwell.types import (
     BrowserVisit,
-    FormKind,
     IndexInterface,
     RenderedPage,
     Request,
@@ -468,13 +468,18 @@ async def look_around(url: str, plan: Plan, manners: Manners) -> Discovery:
         )
 
 
-def _way_out(discovery: Discovery, kinds: list[FormKind]) -> str:
+def _way_out(discovery: Discovery) -> str:
     """Return what a user can do if no search was found."""
-    if kinds and set(kinds) <= {"login", "registration", "password recovery"}:
-        return f"it is a login page: {HOW_TO_LOG_IN}"
     if discovery.not_shown:
         return f"JavaScript was not tried: {discovery.not_shown}; or give the URL of the search page itself, or choose a form with --form"
     return "give the URL of the search page itself, or choose a form with --form"
+
+
+def _hint_of_session(url: str, net: Fetcher) -> str:
+    """Return what follows from cookies that were given and do not open the site."""
+    if not net.access.cookies:
+        return ""
+    return f"; the cookies that were given do not open it: the session may have expired ({session_file(urlsplit(url).hostname or '')} keeps that of --login)"
 
 
 async def _discover(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> Discovery:
@@ -485,13 +490,15 @@ async def _discover(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> D
             net,
             chromium,
         )
+        if discovery.wall is not None:
+            raise Walled(f"{discovery.wall.reason}{_hint_of_session(url, net)}", discovery.wall.wall)
         if not discovery.interfaces:
             kinds = [form.kind for form in forms.find(discovery.home)]
             there = f"{len(kinds)} forms ({', '.join(kinds)})" if kinds else "no forms"
             around = f"and {len(discovery.opened_pages)} pages around it have no search either"
             if discovery.out_of_reach:
                 around += f" ({discovery.out_of_reach[0]})"
-            raise NoSearchForm(f"{url} has {there}, none of them a search, {around}; {_way_out(discovery, kinds)}")
+            raise NoSearchForm(f"{url} has {there}, none of them a search, {around}; {_way_out(discovery)}")
         min_score = MIN_SCORE_SHARE * discovery.interfaces[0].score
         _log_interfaces(discovery, min_score)
         return replace(

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from upwell.errors import Interrupted, UpwellError, WrongUsage
+from upwell.errors import Interrupted, UpwellError, Walled, WrongUsage
 from upwell.places import shown
 from upwell.store.remote import RemoteFolder, is_remote, working_folder
 from upwell.store.safe_files import open_without_links, write_whole
@@ -99,6 +99,7 @@ def site_line(url: str, result: Result | UpwellError, tries: int, budget: int) -
             "outcome": "stopped" if is_stopped else "failed",
             "error": type(result).__name__,
             "reason": str(result),
+            **({"wall": result.wall} if isinstance(result, Walled) else {}),
         }
     summary = result.summary
     figures = {
