@@ -15,6 +15,7 @@ from typing import Any
 
 from upwell.store.database import VERSION, Reader, read_note
 from upwell.store.location import PostgresLocation, has_state, open_database, state_location
+from upwell.store.sqlite import connect_safely, refuse_foreign_schema
 from upwell.store.state import (
     ANSWER_COLUMNS,
     UNREADABLE_NOTE,
@@ -195,8 +196,8 @@ def open_read_only(folder: Path) -> Iterator[ReadOnlyState]:
             yield ReadOnlyState(site, is_leased=site.is_leased)
         return
     try:
-        with closing(sqlite3.connect(f"{location.resolve().as_uri()}?mode=ro", uri=True, timeout=0.2)) as db:
-            db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+        with closing(connect_safely(location, read_only=True, timeout=0.2)) as db:
+            refuse_foreign_schema(db, location)
             yield ReadOnlyState(db)
     except sqlite3.OperationalError as error:
         if "locked" in str(error) or "busy" in str(error):
