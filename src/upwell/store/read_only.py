@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from upwell.store.database import VERSION, Reader, read_note
+from upwell.errors import CannotKeep
+from upwell.store.database import VERSION, Reader, read_note, report_damage
 from upwell.store.location import PostgresLocation, has_state, open_database, state_location
 from upwell.store.sqlite import connect_safely, refuse_foreign_schema
 from upwell.store.state import (
@@ -62,6 +63,10 @@ def _status(head: str | None) -> int:
         return 0
 
 
+@report_damage(
+    "note", "records", "requests", "stored_requests", "last_number", "answer", "unreadable_urls", "row", "details", "sights", "history", "archived",
+    "archived_at", "pages_with_records", "harvest",
+)  # fmt: skip
 class ReadOnlyState:
     """State of one harvest, read only."""
 
@@ -72,6 +77,10 @@ class ReadOnlyState:
     def note(self, name: str, default: str = "") -> str:
         """Return the note stored under a name."""
         return read_note(self._db, name, default)
+
+    def harvest(self) -> list[str]:
+        """Return what was harvested: host, topic and further parts; empty if nothing is known."""
+        return [str(part) for part in json.loads(self.note("harvest", "[]"))]
 
     def records(self) -> int:
         """Return the number of records."""
@@ -202,7 +211,9 @@ def open_read_only(folder: Path) -> Iterator[ReadOnlyState]:
     except sqlite3.OperationalError as error:
         if "locked" in str(error) or "busy" in str(error):
             raise StateLocked(f"{folder} is locked by a running harvest") from error
-        raise
+        raise CannotKeep(f"{location}: {error}; the file is damaged, move it away to start again") from error
+    except sqlite3.Error as error:
+        raise CannotKeep(f"{location}: {error}; the file is damaged, move it away to start again") from error
 
 
 def is_running(folder: Path) -> bool:

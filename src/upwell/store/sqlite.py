@@ -12,7 +12,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from upwell.errors import CannotKeep, InUse
-from upwell.store.database import ADDED_COLUMNS, TABLES, VERSION, Connection, TableDefinition, newer_version, set_note
+from upwell.store.database import (
+    ADDED_COLUMNS,
+    TABLES,
+    VERSION,
+    Connection,
+    TableDefinition,
+    newer_version,
+    read_note,
+    reporting_damage,
+    set_note,
+)
 
 __all__ = ["SqliteDatabase", "connect_safely", "refuse_foreign_schema"]
 
@@ -112,8 +122,7 @@ class SqliteDatabase:
         for table in TABLES:
             for statement in _definition(table):
                 db.execute(statement)
-        note = db.execute("SELECT value FROM about WHERE name = 'version'").fetchone()
-        version = int(note[0]) if note else VERSION
+        version = _stored_version(db)
         if version > VERSION:
             raise newer_version(str(self._path), version)
         for older_version in range(version, VERSION):
@@ -184,6 +193,15 @@ def _definition(table: TableDefinition) -> list[str]:
     if name := _index_name(table):
         statements.append(f"CREATE INDEX IF NOT EXISTS {name} ON {table.name} ({', '.join(table.index)})")
     return statements
+
+
+@reporting_damage
+def _stored_version(db: Connection) -> int:
+    """Return the version of the tables; that of this program if the file is new."""
+    version = int(read_note(db, "version", str(VERSION)))
+    if version < 1:
+        raise ValueError(f"version {version}")
+    return version
 
 
 def _index_name(table: TableDefinition) -> str:
