@@ -132,7 +132,12 @@ class SqliteDatabase:
 
     def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> sqlite3.Cursor:
         """Execute a statement."""
-        return self._db.execute(sql, parameters)
+        try:
+            return self._db.execute(sql, parameters)
+        except sqlite3.DatabaseError as error:
+            if self._db.in_transaction or type(error) is not sqlite3.DatabaseError:  # `transaction` reports it
+                raise
+            raise self._cannot_keep(error) from error
 
     def select_by_keys(self, select: str, keys: Sequence[str], /, *values: Any) -> list[Any]:
         """Return the rows of a SELECT for each of several keys; its last `?` stands for the key."""
