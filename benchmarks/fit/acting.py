@@ -4,12 +4,15 @@ The labelled links, labels and forms are `acting_links.tsv`, written for this pu
 management systems, webmail, libraries, banks and governments, and labels in 75 languages. Harmless links are added from the corpora: next
 links, record links, and the facets of answers. Only requests with an acting word are judged; all others count as harmless.
 
-Two scores are measured: with whole applications and sites left out, and with each language left out in turn.
+Three scores are measured: with whole applications and sites left out; with the labels of each language left out of the fit in turn; and,
+for languages that the lexicon does not know, with the words of each language left out of the lexicon in turn.
 """
 
+import importlib
 import json
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,12 +23,15 @@ from numpy.typing import NDArray
 
 from benchmarks.corpora import CORPORA, labels, scorer
 from benchmarks.fit.fitting import FittedJudgement, folds_by_group, logistic_weights
+from upwell.judge.judgement import Judgement
+from upwell.lexicon import vocabulary
 from upwell.page.links import link_request
 from upwell.page.tree import read
 from upwell.types import LinkContext, Request
+from upwell.urls import acting
 from upwell.urls.acting import FEATURES, acting_hits, feature_values
 
-__all__ = ["Example", "fit", "harmless_links", "written_examples"]
+__all__ = ["Example", "fit", "harmless_links", "recall_of_unknown_languages", "written_examples"]
 
 LINKS = Path(__file__).with_name("acting_links.tsv")
 HOST = "http://site.example"
@@ -36,7 +42,7 @@ OPENS_EDITOR = re.compile(
     r"[?&](?:do|action)=(?:edit|login|register)|Special:UserLogin|ShoppingCart|/checkout/|/sign-up/|/enroll\b"
 )
 ACTING_LABEL = re.compile(r"(?:save|purchase|buy|add|trade)\b", re.I)
-MAX_HARMLESS_LOST = 0.004  # share of the links of the corpora that the threshold may lose, with sites left out
+MAX_HARMLESS_LOST = 0.001  # share of the links of the corpora that the threshold may lose, with sites left out; 0.004 lost `order=ascending`
 # The written harmless links are hard on purpose ("/buy-lite"), and in doubt a request counts as acting. Only 1 and 0.2 were tried.
 WRITTEN_HARMLESS_WEIGHT = 0.2
 MAY_BE_NEGATIVE = frozenset(("constant", "search", "record title"))  # features that are no hits
@@ -192,6 +198,40 @@ def _data(examples: list[Example], written: int) -> tuple[NDArray[np.bool_], _Da
     return judged, _Data(rows, np.array(row_of), np.array(acts), np.array(weight))
 
 
+@contextmanager
+def _lexicon_without(language: str) -> Iterator[object]:
+    """Leave the acting words of a language out of the lexicon; English words that are also of this language stay."""
+    read_meaning = vocabulary._by_language
+
+    def without(meaning: str) -> dict[str, list[str]]:
+        entries = read_meaning(meaning)
+        is_left_out = meaning.startswith("acting_")
+        return {own: words for own, words in entries.items() if not (is_left_out and own == language)}
+
+    try:
+        vocabulary._by_language = without  # type: ignore[assignment]
+        vocabulary.words.cache_clear()
+        yield importlib.reload(acting)  # with empty caches
+    finally:
+        vocabulary._by_language = read_meaning
+        vocabulary.words.cache_clear()
+        importlib.reload(acting)
+
+
+def recall_of_unknown_languages(judgement: Judgement, examples: list[Example]) -> float:
+    """Return the share of the acting labels of other languages that is found if the lexicon does not know their language."""
+    found = total = 0
+    for language in sorted({example.language for example in examples} - {"en", "mul", ""}):
+        with _lexicon_without(language):
+            for example in examples:
+                if example.acts and example.language == language:
+                    hits = acting.acting_hits(example.request)
+                    row = judgement.row(acting.feature_values(example.request, hits))
+                    found += bool(hits) and bool(judgement.accepts(row)[0])
+                    total += 1
+    return found / total
+
+
 def fit() -> FittedJudgement:
     """Fit the weights on all examples; the card has the scores with applications and with languages left out."""
     written = list(written_examples())
@@ -227,16 +267,18 @@ def fit() -> FittedJudgement:
         "score": score,
     }
     weights = data.weights(np.ones(len(own), bool))
-    return FittedJudgement(
+    fitted = FittedJudgement(
         name="acting", features=FEATURES, outputs=("acts",), card=card, threshold=threshold, linear=weights[None, :]
     )
+    score["recall_unknown_languages"] = round(recall_of_unknown_languages(fitted.judgement(), written), 4)
+    return fitted
 
 
 def _print_errors(examples: list[Example], said: NDArray[np.bool_], is_written: NDArray[np.bool_]) -> None:
     """Print the wrongly judged examples as JSON lines, for the person who improves words or features."""
     seen = set()
-    for example, acting, own in zip(examples, said, is_written, strict=True):
-        if example.acts != acting:
+    for example, is_judged_acting, own in zip(examples, said, is_written, strict=True):
+        if example.acts != is_judged_acting:
             context = example.request.context
             shown = {
                 "acts": example.acts,

@@ -1,6 +1,6 @@
-"""Print one table of load, faults, kills and hostile cases: `python -m benchmarks.reliability [--quick]`.
+"""Print one table of load, faults, kills, hostile sites and bad files: `python -m benchmarks.reliability [--quick]`.
 
-Hostile cases are those of `tests/hostile`: real servers and real Chromium; the requests that reached the servers are counted.
+Hostile sites and bad files are the tests of `tests/hostile`: real servers and real Chromium; the requests that reached the servers are counted.
 """
 
 import argparse
@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.papers import Table
@@ -19,6 +20,7 @@ from upwell.demo.switches import FAULTS
 from upwell.errors import UpwellError
 from upwell.net.fetch import Manners
 
+BAD_FILES = ("test_bad_files", "test_checkpoint_file", "test_files_and_output", "test_fuzzed_files")
 MAX_LOSS_POINTS = 1.0  # largest loss of true coverage, in percentage points, for a fault to count as survived
 
 
@@ -27,10 +29,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="smaller numbers, for a look")
     quick = parser.parse_args().quick
-    rows = [_load(5 if quick else 30), _faults(120 if quick else 600), _kills(3 if quick else 20), *_hostile()]
+    rows = []
+    for row in _rows(quick):
+        print(" | ".join(row), file=sys.stderr, flush=True)
+        rows.append(row)
     columns = ["what", "tried", "held", "lost"]
     print(Table(title="Reliability", columns=columns, rows=rows).text())
     sys.exit(1 if any(row[3] not in ("0", "0 records") for row in rows) else 0)
+
+
+def _rows(quick: bool) -> Iterator[list[str]]:
+    yield _load(5 if quick else 30)
+    yield _faults(120 if quick else 600)
+    yield _kills(3 if quick else 20)
+    yield from _hostile()
 
 
 def _load(sites: int) -> list[str]:
@@ -62,9 +74,8 @@ def _kills(kills: int) -> list[str]:
     return ["kills", str(figures["kills"]), str(figures["kills"]), "0 records" if figures["same"] else "records"]
 
 
-def _hostile() -> list[list[str]]:
-    """Run the hostile cases by file."""
-    rows = []
+def _hostile() -> Iterator[list[str]]:
+    """Run the hostile cases by file; yield a row for each file."""
     for path in sorted(Path("tests/hostile").glob("test_*.py")):
         with tempfile.NamedTemporaryFile(suffix=".xml") as report:
             command = [sys.executable, "-m", "pytest", "-q", str(path), f"--junitxml={report.name}"]
@@ -72,10 +83,10 @@ def _hostile() -> list[list[str]]:
             suite = ElementTree.parse(report.name).getroot()[0]  # noqa: S314 # pytest's own file
         tried = int(suite.get("tests", "0"))
         lost = int(suite.get("failures", "0")) + int(suite.get("errors", "0"))
-        rows.append(
-            [f"hostile: {path.stem.removeprefix('test_').replace('_', ' ')}", str(tried), str(tried - lost), str(lost)]
-        )
-    return rows
+        skipped = int(suite.get("skipped", "0"))
+        kind = "bad files" if path.stem in BAD_FILES else "hostile"
+        name = path.stem.removeprefix("test_").replace("_", " ")
+        yield [f"{kind}: {name}", str(tried - skipped), str(tried - skipped - lost), str(lost)]
 
 
 if __name__ == "__main__":

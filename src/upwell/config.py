@@ -17,9 +17,10 @@ from typing import Any
 
 from upwell.errors import WrongUsage
 
-__all__ = ["PATHS", "SECRETS", "Origin", "Settings", "read_settings"]
+__all__ = ["MAX_FILE_BYTES", "PATHS", "SECRETS", "Origin", "Settings", "read_settings"]
 
 FILE = "upwell.toml"
+MAX_FILE_BYTES = 1_000_000  # of the file; a real one has a few kilobytes
 FILE_VARIABLE = "UPWELL_CONFIG"
 PREFIX = "UPWELL_"
 SITES = "site"
@@ -112,8 +113,10 @@ def _read(file: Path) -> dict[str, Any]:
     import tomllib  # imported here, because most users have no such file
 
     try:
+        if file.stat().st_size > MAX_FILE_BYTES:
+            raise ValueError(f"larger than {MAX_FILE_BYTES:,} bytes")
         return tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise WrongUsage(f"{file} cannot be read: {error}") from error
 
 

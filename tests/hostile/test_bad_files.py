@@ -93,7 +93,9 @@ def test_every_verb_survives_a_damaged_file(
             assert not code or "upwell: " in stderr, (verb, content[:40], stderr)
 
 
-@pytest.mark.parametrize("file", ["summary.json", "source.json", "events.jsonl", "run.json", "records.parquet"])
+@pytest.mark.parametrize(
+    "file", ["summary.json", "source.json", "events.jsonl", "run.json", "records.parquet", "state.sqlite"]
+)
 def test_pages_of_a_damaged_harvest_are_shown(file: str, harvested: Path, tmp_path: Path) -> None:
     """No page of `upwell serve` fails with status 500."""
     out = tmp_path / "out"

@@ -194,6 +194,46 @@ def test_facets_that_act_are_not_used(tmp_path: Path) -> None:
     assert site.acted("clear=", "op=close", "remove=") == []
 
 
+def test_facets_whose_label_or_title_acts_are_not_used(tmp_path: Path) -> None:
+    """Facets with plain addresses are judged by label, title and icon; the others of the same list are used."""
+    acting = (
+        'href="/find?q={q}&amp;kind=a1">Delete all (40)',
+        'href="/find?q={q}&amp;kind=a2" title="Add to cart">(40)',
+        'href="/find?q={q}&amp;kind=a3" onclick="return confirm(\'Delete?\')">x',
+    )
+
+    def facets(query: str, page: int) -> str:
+        plain = "".join(
+            f'<a href="/find?q={query}&amp;kind={name}">{name.title()} (40)</a> ' for name in ("ore", "gem")
+        )
+        return plain + "".join(f"<p><a {link.format(q=query)}</a></p>" for link in acting)
+
+    with hostile(around_answers=facets, records=400) as site:
+        site.has_pager = False
+        harvest(site, tmp_path, budget=60)
+    assert site.acted("kind=ore", "kind=gem")
+    assert site.acted("kind=a") == []
+
+
+def test_addresses_of_sitemaps_and_feeds_are_judged(tmp_path: Path) -> None:
+    """Of a sitemap and a feed only pages are requested whose addresses do not act, although nothing else is known of them."""
+    names = [f"/stones/{word}-{i}" for i, word in enumerate(("amber", "basalt", "copper", "flint", "iron", "opal") * 4)]
+    acting = [f"/stones/{i}/delete" for i in range(12)] + ["/stones/l%F6schen", "/logout/x.html", "/send-invoice?id=4"]
+    pages: dict[str, Any] = {
+        name: f"<html lang=en><title>{name[8:]}</title><h1>{name[8:]}</h1><p>A stone that was found long ago.</p></html>"
+        for name in names
+    }
+    pages["/robots.txt"] = Answer("User-agent: *\nSitemap: /sitemap.xml\nSitemap: /feed.rss\n", type="text/plain")
+    with hostile(pages, form="") as site:
+        places = "".join(f"<url><loc>{site.url[:-1]}{path}</loc></url>" for path in (*acting, *names))
+        items = "".join(f"<item><title>x</title><link>{site.url[:-1]}{path}</link></item>" for path in acting)
+        site.pages["/sitemap.xml"] = Answer(f"<urlset>{places}</urlset>", type="application/xml")
+        site.pages["/feed.rss"] = Answer(f"<rss><channel>{items}</channel></rss>", type="application/rss+xml")
+        harvest(site, tmp_path, budget=60)
+    assert len(site.acted("get /stones/")) >= 20
+    assert site.acted("delete", "logout", "send-invoice", "schen") == []
+
+
 def test_redirects_that_act_are_not_followed(tmp_path: Path) -> None:
     """A redirect to a URL that acts is not followed, and a POST is not redirected to another path."""
     pages = {"/find": Answer(status=302, headers={"Location": "/item/3/delete"})}

@@ -18,8 +18,10 @@ from urllib.parse import urldefrag
 from upwell.answers.argument_roles import Roles
 from upwell.answers.pager import further_link
 from upwell.answers.totals import stated_matches
-from upwell.page.links import acts_at, is_page
+from upwell.page.links import is_page, link_request
 from upwell.page.tree import TagTree
+from upwell.types import LinkContext
+from upwell.urls.acting import acting_evidence
 from upwell.urls.arguments import canonical, split_url
 from upwell.urls.hosts import leaves_site, site_host
 
@@ -60,6 +62,7 @@ class SecondLevelLink:
     filters: frozenset[Pair] = frozenset()  # all its filters
     new_filters: frozenset[Pair] = frozenset()  # filters that the answer does not have
     sets: tuple[str, ...] = ()  # names of its new filters, or of its new sort arguments if it has no new filters
+    context: LinkContext | None = field(default=None, compare=False)  # as Request.context
 
     @property
     def narrows(self) -> bool:
@@ -75,7 +78,8 @@ def second_level_links(tree: TagTree, roles: Roles, query: str = "") -> Iterator
     own_query = [value for name, value in here.arguments if name == roles.query] or [query]
     for row, url in links_with_query(tree, roles.query, query):
         text = " ".join(tree.text(row).split())
-        if acts_at(tree, row, url, query):
+        request = link_request(tree, row, url, query)
+        if request.context is not None and acting_evidence(request):
             continue
         split = split_url(url, query)
         filters = frozenset(roles.filters(split))
@@ -100,6 +104,7 @@ def second_level_links(tree: TagTree, roles: Roles, query: str = "") -> Iterator
             filters=filters,
             new_filters=new_filters,
             sets=tuple(sorted({name for name, _ in new_filters or new_order})),
+            context=request.context,
         )
 
 

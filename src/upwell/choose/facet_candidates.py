@@ -8,8 +8,8 @@ import heapq
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from upwell.answers.facets import Relation, SecondLevelLink
 from upwell.choose.url_repository import UrlRepository
 from upwell.choose.word_index import WordIndex
 from upwell.page.tokens import tokens
+from upwell.types import LinkContext
 from upwell.urls.arguments import split_url
 
 __all__ = ["FacetCandidate", "FacetCandidates", "facet_of_earlier_run"]
@@ -61,6 +62,7 @@ class _StoredLink(NamedTuple):
     relation: Relation
     matches: float
     query_matches: float
+    context: str = ""  # what the page says about the link, as JSON; "" if nothing of it may act
 
     @property
     def narrows(self) -> bool:
@@ -83,7 +85,9 @@ class FacetCandidates:
         cooccurrence = self.word_index.cooccurrence_counts(*tokens(query)) if len(links) >= MANY_LINKS else None
         for link in links:
             facet_matches = min(matches, link.count or matches / siblings[link.sets]) if link.narrows else matches
-            stored = _StoredLink(query, link.url, link.text, link.relation, facet_matches, matches)
+            stored = _StoredLink(
+                query, link.url, link.text, link.relation, facet_matches, matches, _encode(link.context)
+            )
             number = self.urls.add("facet", link.key, json.dumps(stored))
             if not link.narrows or facet_matches <= MAX_SHARE * matches:
                 heapq.heappush(self._heap, (-self._weigh(link.key, stored, cooccurrence).expected, number))
@@ -129,5 +133,21 @@ class FacetCandidates:
             new *= (self.word_index.capped_share if stored.narrows else 1.0) * cap / matches
             matches = cap
         requests = max(1.0, -(-matches // page_size) if page_size else 1.0)
-        link = SecondLevelLink(url=stored.url, key=key, relation=stored.relation, text=stored.text)
+        link = SecondLevelLink(
+            url=stored.url, key=key, relation=stored.relation, text=stored.text, context=_decode(stored.context)
+        )
         return FacetCandidate(stored.query, link, shown, held, new / requests, requests)
+
+
+def _encode(context: LinkContext | None) -> str:
+    return json.dumps(asdict(context)) if context else ""
+
+
+def _decode(text: str) -> LinkContext | None:
+    """Return a context from its JSON, in which tuples are lists."""
+    if not text:
+        return None
+    fields: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in json.loads(text).items()
+    }
+    return LinkContext(**fields)

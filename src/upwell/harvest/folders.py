@@ -51,7 +51,7 @@ def _status(folder: Path) -> FolderStatus:
     try:
         with open_read_only(folder) as state:  # read-only: a harvest may be about to continue there
             records, requests, is_running = state.records(), state.requests(), state.is_leased
-            harvest = json.loads(state.note("harvest", "[]"))
+            harvest = state.harvest()
     except StateLocked:
         records, requests = _progress_from_events(folder / EVENTS_FILE, summary)
         harvest, is_running = [], True
@@ -61,7 +61,7 @@ def _status(folder: Path) -> FolderStatus:
     return FolderStatus(
         folder=folder,
         site=str(summary.get("site") or (harvest[0].partition("/")[0] if harvest else folder.name)),
-        about=str(harvest[1]) if len(harvest) > 1 else "",
+        about=harvest[1] if len(harvest) > 1 else "",
         records=records,
         requests=requests,
         statement=str(summary.get("statement", "")),

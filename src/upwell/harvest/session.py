@@ -261,7 +261,8 @@ class SourceSession:
         if candidate.listing:
             request = Request(url=candidate.address, reuses=True)
         elif candidate.facet:
-            request = next_page_request(NextPage(url=candidate.facet.link.url), candidate.facet.query)
+            link = candidate.facet.link
+            request = next_page_request(NextPage(url=link.url, context=link.context), candidate.facet.query)
         else:
             request = yield from self.reader.request_for(candidate.query)
         return self.chooser.open(candidate, request)

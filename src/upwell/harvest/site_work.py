@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, replace
@@ -115,6 +116,8 @@ async def harvest_site(work: SiteWork, observe: Observer) -> Result | UpwellErro
                 f"{shown(job.url)}: {problem}; what was received before is kept: free some space, then run the same command again to continue"
             )
         why = " ".join(job.manners.access.hide(f"{type(error).__name__}: {error}").split())
+        if type(error) is sqlite3.DatabaseError:  # a damaged page; wrong statements have classes of their own
+            return CannotKeep(f"{shown(job.url)}: {error}; the file is damaged, move it away to start again")
         return Crashed(f"{shown(job.url)}: {why}; this is a bug in Upwell, please report it")
 
 

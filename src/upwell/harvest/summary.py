@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -109,9 +110,9 @@ class SiteHarvest:
 
     def recall_size(self) -> None:
         """Read the size stored by the previous run."""
-        if noted := self.state.note("size"):
-            ends, is_lower_bound = json.loads(noted)
-            self.before = Estimate(**ends), is_lower_bound
+        with suppress(ValueError, TypeError, RecursionError):  # damaged, or no earlier run
+            ends, is_lower_bound = json.loads(self.state.note("size"))
+            self.before = Estimate(**{name: float(value) for name, value in ends.items()}), bool(is_lower_bound)
 
     def _next_hour(self) -> dict[str, int]:
         """Return the new records expected in another hour at the allowed rate, limited to as many requests as the forecast can judge."""

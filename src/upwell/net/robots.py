@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from protego import Protego
 
@@ -91,7 +91,10 @@ class Robots:
         """Return the sitemaps that the host names, once its rules were fetched."""
         parts = urlsplit(url)
         rules = self._rules.get(f"{parts.scheme}://{parts.netloc}")
-        return tuple(filter(is_valid, rules.parsed.sitemaps)) if rules and rules.text else ()
+        named = rules.parsed.sitemaps if rules and rules.text else ()
+        return tuple(
+            urljoin(f"{parts.scheme}://{parts.netloc}/", place) for place in named if is_valid(place)
+        )  # relative ones are common mistakes
 
     async def _load(self, origin: str) -> _Rules:
         """Fetch the rules of a host: 4xx allows everything, 5xx and 429 forbid everything (RFC 9309 §2.3.1)."""

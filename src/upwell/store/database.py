@@ -6,12 +6,16 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
 from urllib.parse import parse_qsl, urlencode
 
 from upwell.errors import CannotKeep, WrongUsage
+from upwell.store.safe_files import disk_problem
 
 if TYPE_CHECKING:
     from upwell.net.pace import HostLeases
@@ -27,11 +31,17 @@ __all__ = [
     "TableDefinition",
     "newer_version",
     "read_note",
+    "report_damage",
+    "reporting_damage",
     "set_note",
     "without_password",
 ]
 
 T = TypeVar("T")
+P = ParamSpec("P")
+R = TypeVar("R")
+# Raised by decoding stored values of other types than were written, and by SQLite for damaged pages.
+DAMAGE = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, sqlite3.Error)
 
 
 class ResultRows(Protocol):
@@ -153,6 +163,46 @@ ADDED_COLUMNS = {  # by older version: table, column and type that the next vers
         ("outcomes", "new_records", "INTEGER"),
     ),
 }
+
+
+def report_damage(*names: str) -> Callable[[type[T]], type[T]]:
+    """Let the methods of a class that decode stored values raise CannotKeep if these are damaged; a locked file or full disk is no damage."""
+
+    def decorate(cls: type[T]) -> type[T]:
+        for name in names:
+            setattr(cls, name, reporting_damage(getattr(cls, name)))
+        return cls
+
+    return decorate
+
+
+def reporting_damage(method: Callable[P, R]) -> Callable[P, R]:
+    """Let a function that decodes stored values raise CannotKeep if these are damaged."""
+
+    def damaged(error: Exception) -> Exception:
+        is_waiting = isinstance(error, sqlite3.Error) and ("locked" in str(error) or "busy" in str(error))
+        if is_waiting or disk_problem(error):
+            return error
+        text = " ".join(str(error).split())[:200]
+        return CannotKeep(
+            f"the state of the harvest is damaged ({type(error).__name__}: {text}); move state.sqlite away to start again, or use another -o"
+        )
+
+    @functools.wraps(method)
+    def call(*arguments: P.args, **named: P.kwargs) -> R:
+        try:
+            return method(*arguments, **named)
+        except DAMAGE as error:
+            raise damaged(error) from error
+
+    @functools.wraps(method)
+    def iterate(*arguments: P.args, **named: P.kwargs) -> Iterator[Any]:
+        try:
+            yield from cast("Iterator[Any]", method(*arguments, **named))
+        except DAMAGE as error:
+            raise damaged(error) from error
+
+    return cast("Callable[P, R]", iterate) if inspect.isgeneratorfunction(method) else call
 
 
 def read_note(db: Reader, name: str, default: str = "") -> str:

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from upwell.store.database import VERSION, Reader, read_note
+from upwell.errors import CannotKeep
+from upwell.store.database import VERSION, Reader, read_note, report_damage
 from upwell.store.location import PostgresLocation, has_state, open_database, state_location
+from upwell.store.sqlite import connect_safely, refuse_foreign_schema
 from upwell.store.state import (
     ANSWER_COLUMNS,
     UNREADABLE_NOTE,
@@ -61,6 +63,10 @@ def _status(head: str | None) -> int:
         return 0
 
 
+@report_damage(
+    "note", "records", "requests", "stored_requests", "last_number", "answer", "unreadable_urls", "row", "details", "sights", "history", "archived",
+    "archived_at", "pages_with_records", "harvest",
+)  # fmt: skip
 class ReadOnlyState:
     """State of one harvest, read only."""
 
@@ -71,6 +77,10 @@ class ReadOnlyState:
     def note(self, name: str, default: str = "") -> str:
         """Return the note stored under a name."""
         return read_note(self._db, name, default)
+
+    def harvest(self) -> list[str]:
+        """Return what was harvested: host, topic and further parts; empty if nothing is known."""
+        return [str(part) for part in json.loads(self.note("harvest", "[]"))]
 
     def records(self) -> int:
         """Return the number of records."""
@@ -195,13 +205,15 @@ def open_read_only(folder: Path) -> Iterator[ReadOnlyState]:
             yield ReadOnlyState(site, is_leased=site.is_leased)
         return
     try:
-        with closing(sqlite3.connect(f"{location.resolve().as_uri()}?mode=ro", uri=True, timeout=0.2)) as db:
-            db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+        with closing(connect_safely(location, read_only=True, timeout=0.2)) as db:
+            refuse_foreign_schema(db, location)
             yield ReadOnlyState(db)
     except sqlite3.OperationalError as error:
         if "locked" in str(error) or "busy" in str(error):
             raise StateLocked(f"{folder} is locked by a running harvest") from error
-        raise
+        raise CannotKeep(f"{location}: {error}; the file is damaged, move it away to start again") from error
+    except sqlite3.Error as error:
+        raise CannotKeep(f"{location}: {error}; the file is damaged, move it away to start again") from error
 
 
 def is_running(folder: Path) -> bool:

@@ -1,18 +1,87 @@
-"""State of one site's harvest in an SQLite file, locked by the process that has it open."""
+"""State of one site's harvest in an SQLite file, locked by the process that has it open.
 
+The file may come from somebody else. Views, triggers, generated columns, checks and indexes of expressions are code that SQLite runs while
+the tables are used: an endless query, or a gigabyte for each row. So the schema may contain nothing but the tables and indexes of
+`database.TABLES`, and a connection trusts no function of a schema.
+"""
+
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from upwell.errors import CannotKeep, InUse
-from upwell.store.database import ADDED_COLUMNS, TABLES, VERSION, Connection, TableDefinition, newer_version, set_note
+from upwell.store.database import (
+    ADDED_COLUMNS,
+    TABLES,
+    VERSION,
+    Connection,
+    TableDefinition,
+    newer_version,
+    read_note,
+    reporting_damage,
+    set_note,
+)
 
-__all__ = ["SqliteDatabase"]
+__all__ = ["SqliteDatabase", "connect_safely", "refuse_foreign_schema"]
 
 T = TypeVar("T")
 KEYS_PER_STATEMENT = 100  # keys looked up by one SELECT
 CACHE_KILOBYTES = 512  # SQLite's page cache per harvest; small because a process runs up to a hundred harvests
+
+MAX_STATEMENT_CHARS = 2000  # of a statement of the schema; the longest of ours has 330
+MAX_VALUE_BYTES = 100_000_000  # of a text, a BLOB or a row; an answer has at most 20 MB (`Manners.max_bytes`)
+SCHEMA_TOKEN = re.compile(r"\w+|[^\w\s]")
+# All that a statement of the schema of a state may consist of, in this version and the older ones.
+SCHEMA_WORDS = (
+    "create",
+    "table",
+    "index",
+    "on",
+    "text",
+    "integer",
+    "real",
+    "blob",
+    "primary",
+    "key",
+    "without",
+    "rowid",
+    "(",
+    ")",
+    ",",
+)
+SCHEMA_TOKENS = frozenset(SCHEMA_WORDS).union(*({table.name, *table.columns} for table in TABLES))
+
+
+def connect_safely(path: Path | None = None, *, read_only: bool = False, **options: Any) -> sqlite3.Connection:
+    """Connect to an SQLite file that may be malicious, or to memory; its schema calls no functions, and its values are of bounded size."""
+    place = ":memory:" if path is None else str(path)
+    if read_only and path is not None:
+        place = f"{path.resolve().as_uri()}?mode=ro"
+    db: sqlite3.Connection = sqlite3.connect(place, uri=read_only, **options)
+    try:
+        db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
+        db.execute("PRAGMA trusted_schema = OFF")
+        db.execute("PRAGMA cell_size_check = ON")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def refuse_foreign_schema(db: sqlite3.Connection, path: Path | None) -> None:
+    """Raise CannotKeep if a file contains anything but tables and indexes of a state."""
+    expected = {table.name for table in TABLES} | {name for table in TABLES if (name := _index_name(table))}
+    for kind, name, table, statement in db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master"):
+        if kind == "index" and statement is None and str(name).startswith("sqlite_autoindex_"):
+            continue
+        tokens = SCHEMA_TOKEN.findall(str(statement).lower()) if len(str(statement)) < MAX_STATEMENT_CHARS else ["…"]
+        if kind not in ("table", "index") or name not in expected or not SCHEMA_TOKENS.issuperset({*tokens} - {name}):
+            raise CannotKeep(
+                f"{path}: the {kind} {str(name)[:50]!r} of {str(table)[:50]!r} is not of a state that Upwell wrote; nothing was read. Move "
+                "the file away to start again, or use another -o"
+            )
 
 
 class SqliteDatabase:
@@ -26,14 +95,17 @@ class SqliteDatabase:
         self._path = path
         try:
             # The event loop's thread and the reading thread use it in turn, never at the same time.
-            self._db = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=0.5, check_same_thread=False)
+            self._db = connect_safely(path, isolation_level=None, timeout=0.5, check_same_thread=False)
         except sqlite3.Error as error:
             raise self._cannot_keep(error) from error
         try:
             self._lock()
+            refuse_foreign_schema(self._db, path)
             self.transaction(self._create_tables)
-        except BaseException:  # close in any case, or the file stays locked
+        except BaseException as error:  # close in any case, or the file stays locked
             self._db.close()
+            if isinstance(error, sqlite3.Error):
+                raise self._cannot_keep(error) from error
             raise
 
     def _lock(self) -> None:
@@ -50,8 +122,7 @@ class SqliteDatabase:
         for table in TABLES:
             for statement in _definition(table):
                 db.execute(statement)
-        note = db.execute("SELECT value FROM about WHERE name = 'version'").fetchone()
-        version = int(note[0]) if note else VERSION
+        version = _stored_version(db)
         if version > VERSION:
             raise newer_version(str(self._path), version)
         for older_version in range(version, VERSION):
@@ -61,7 +132,12 @@ class SqliteDatabase:
 
     def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> sqlite3.Cursor:
         """Execute a statement."""
-        return self._db.execute(sql, parameters)
+        try:
+            return self._db.execute(sql, parameters)
+        except sqlite3.DatabaseError as error:
+            if self._db.in_transaction or type(error) is not sqlite3.DatabaseError:  # `transaction` reports it
+                raise
+            raise self._cannot_keep(error) from error
 
     def select_by_keys(self, select: str, keys: Sequence[str], /, *values: Any) -> list[Any]:
         """Return the rows of a SELECT for each of several keys; its last `?` stands for the key."""
@@ -119,7 +195,19 @@ def _definition(table: TableDefinition) -> list[str]:
     has_rowid = table.is_in_order or table.columns[table.key[0]] == "INTEGER"
     ending = "" if has_rowid else " WITHOUT ROWID"
     statements = [f"CREATE TABLE IF NOT EXISTS {table.name} ({columns}, PRIMARY KEY ({', '.join(table.key)})){ending}"]
-    if table.index:
-        name = f"{table.name}_by_{table.index[-1]}"
+    if name := _index_name(table):
         statements.append(f"CREATE INDEX IF NOT EXISTS {name} ON {table.name} ({', '.join(table.index)})")
     return statements
+
+
+@reporting_damage
+def _stored_version(db: Connection) -> int:
+    """Return the version of the tables; that of this program if the file is new."""
+    version = int(read_note(db, "version", str(VERSION)))
+    if version < 1:
+        raise ValueError(f"version {version}")
+    return version
+
+
+def _index_name(table: TableDefinition) -> str:
+    return f"{table.name}_by_{table.index[-1]}" if table.index else ""

@@ -25,7 +25,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from upwell.errors import CannotKeep
-from upwell.store.database import Connection, Reader, StateDatabase, read_note, set_note
+from upwell.store.database import (
+    Connection,
+    Reader,
+    StateDatabase,
+    read_note,
+    report_damage,
+    reporting_damage,
+    set_note,
+)
 from upwell.store.location import PostgresLocation, open_database
 from upwell.types import PAGE_PREFIX, ArchivedBody, Decision, Outcome, Record, Request, Response, WeighedCandidate
 
@@ -58,6 +66,7 @@ OUTCOMES_PER_SELECT = 50  # outcomes read at once from the end while looking for
 # A field depends on the query if its value differed in this share of sightings by another query, and at least this often.
 VARYING_SHARE = 0.2
 MIN_VARIED = 3
+MAX_BODY_BYTES = 100_000_000  # of a stored body after decompression; five times the default of `Manners.max_bytes`
 EMPTY_ROW = dict.fromkeys(("_key", "_source", "_url", "_query", "_page", "_path", "_seen", "_fetched"))  # in this order
 ANSWER_COLUMNS = (
     "id, head, body, at, archive_file, archive_offset, archive_digest"  # of an outcome, for `decode_answer`
@@ -77,6 +86,10 @@ class BodyReader(Protocol):
         ...
 
 
+@report_damage(
+    "_open", "note", "replay", "last_outcome", "has_outcome", "skip_replay", "requests_sent",
+    "rows", "varying", "forget_records", "keys_by_query", "last_sights", "keys_by_change", "changes", "move_to_history", "mark_unreadable",
+)  # fmt: skip
 class State:
     """State of one site's harvest, in a file, a PostgreSQL database, or in memory if no location is given.
 
@@ -133,7 +146,7 @@ class State:
         for outcome_id, request_key in self._db.execute(
             "SELECT id, request FROM outcomes WHERE run = ? ORDER BY id", (self.run_number,)
         ):
-            self._unreplayed.setdefault(request_key, []).append(outcome_id)
+            self._unreplayed.setdefault(str(request_key), []).append(outcome_id)
         if self._unreplayed:
             logger.info(
                 "%d requests of this run are stored; they are not sent again", sum(map(len, self._unreplayed.values()))
@@ -306,9 +319,9 @@ class State:
             (outcome_id,),
         ).fetchone()
         if stored[1] is None:
-            return Outcome(error=error, sent=sent, bytes=size)
+            return Outcome(error=str(error or ""), sent=int(sent), bytes=int(size))
         response = decode_answer(stored, request, self.archive)
-        return None if response is None else Outcome(response=response, sent=sent, bytes=size)
+        return None if response is None else Outcome(response=response, sent=int(sent), bytes=int(size))
 
     # Records
 
@@ -357,7 +370,7 @@ class State:
 
         def add(db: Connection) -> None:
             before = db.execute("SELECT row, run FROM details WHERE key = ?", (key,)).fetchone()
-            if before and before[1] < self.run_number and before[0] != text:
+            if before and isinstance(before[1], int) and before[1] < self.run_number and before[0] != text:
                 db.execute(
                     "INSERT INTO history SELECT key, ?, row FROM records WHERE key = ? ON CONFLICT DO NOTHING",
                     (self.run_number, key),
@@ -513,7 +526,10 @@ def decode_answer(stored: Sequence[Any], request: Request, archive: BodyReader |
     try:
         body: bytes | None = None
         if packed_body is not None:
-            body = zlib.decompress(packed_body)
+            inflater = zlib.decompressobj()
+            body = inflater.decompress(packed_body, MAX_BODY_BYTES)
+            if not inflater.eof:
+                return None
         elif archived is not None and archive is not None:
             body = archive.read(archived)
         if body is None:
@@ -642,10 +658,7 @@ def _add_records(db: Connection, run: int, pages: Sequence[_PageRecords]) -> lis
     """Add the records of pages in order; return for each record of the last page whether its key is new."""
     pages = [_without_nulls(page) for page in pages]
     keys = list(dict.fromkeys(record.key for page in pages for record in page.records))
-    stored = {
-        key: _StoredRecord(decode_row(text) or {}, int(last), text, is_written=False)
-        for key, text, last in db.select_by_keys("SELECT key, row, last FROM records WHERE key = ?", keys)
-    }
+    stored = _stored_records(db, keys)
     sights = _known_sights(db, run, pages, stored)
     new_sights: list[tuple[object, ...]] = []
     # Fields that another query shows again: source, name, whether the value is the same.
@@ -675,6 +688,15 @@ def _add_records(db: Connection, run: int, pages: Sequence[_PageRecords]) -> lis
         [(*name, comparisons[*name, True], comparisons[*name, False]) for name in names],
     )
     return are_new
+
+
+@reporting_damage
+def _stored_records(db: Connection, keys: Sequence[str]) -> dict[str, _StoredRecord]:
+    """Return the records with these keys that are stored."""
+    return {
+        key: _StoredRecord(decode_row(text) or {}, int(last), text, is_written=False)
+        for key, text, last in db.select_by_keys("SELECT key, row, last FROM records WHERE key = ?", keys)
+    }
 
 
 def _without_nulls(page: _PageRecords) -> _PageRecords:

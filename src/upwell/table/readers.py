@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TextIO
 
 from upwell.errors import WrongUsage
+from upwell.store.sqlite import connect_safely
 from upwell.table import parquet
 from upwell.table.writers import READABLE
 
@@ -150,7 +151,7 @@ def _cells(lines: TextIO, name: str) -> Iterator[list[str]]:
 
 def _sqlite_values(path: Path) -> Iterator[dict[str, object]]:
     """Yield the rows of the table `records`, or of the only table."""
-    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as db:
+    with closing(connect_safely(path, read_only=True)) as db:
         names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         table = names[0] if len(names) == 1 else "records"
         if table not in names:

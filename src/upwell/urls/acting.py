@@ -62,9 +62,14 @@ OPERATION = re.compile(
 WEAK_OPERATION = re.compile(
     r"(?:module|route|option|section|p|page|r|a|m|c|pg|tab|view|screen|path|url|what|go|step|event|process)", re.I
 )
+BUTTON_NAME = re.compile(r"submit|btn|button|commit|go", re.I)
 TOKEN = re.compile(
     r"(?:csrf\w*|xsrf\w*|_?token|authenticity_token|nonce|_wpnonce|sesskey|form_?key|formhash|authkey|hash|sid_token|crumb|sectoken)",
     re.I,
+)
+# File names of programs, whose words say what they do ("wp-login.php", "DeleteIssue!default.jspa"), unlike those of documents.
+PROGRAM_FILE = re.compile(
+    r"\.(?:php\d?|cgi|f?pl|py|rb|aspx?|ashx|asmx|jspx?|jspa|do|action|cfm|dll|exe|srf|seam|faces|xhtml|svc)$", re.I
 )
 STATIC_FILE = re.compile(r"\.(?:js|mjs|css)$", re.I)
 STATIC_FOLDERS = frozenset((
@@ -133,6 +138,8 @@ LABEL_PLACES = ("command", "alone", "lead", "end", "inner", "title", "no object"
 FEATURES: tuple[str, ...] = (
     "constant",
     *(f"path {position} {place} {kind}" for position in ("last", "before id", "early") for place in PATH_PLACES for kind in CLASSES),
+    *(f"program {kind}" for kind in CLASSES),
+    *(f"camel {place} {kind}" for place in ("lead", "end") for kind in CLASSES),
     *(f"host {kind}" for kind in CLASSES),
     *(f"operation {place} {kind}" for place in ("alone", "lead", "inner") for kind in CLASSES),
     *(f"weak operation {place} {kind}" for place in ("alone", "lead", "inner") for kind in CLASSES),
@@ -257,7 +264,11 @@ def feature_values(request: Request, hits: Collection[Hit]) -> dict[str, float]:
                 values["button label"] = 1.0
         if context.same_label > 1:
             values["repeated label"] = 1.0
-        elif context.alike > MIN_ALIKE and not any(hit.feature.startswith("label command") for hit in hits):
+        elif (
+            context.alike > MIN_ALIKE
+            and not context.is_button
+            and not any(hit.feature.startswith("label command") for hit in hits)
+        ):
             values["record title"] = 1.0
         if context.is_search or SEARCH_WORDS.search(context.label):
             values["search"] = 1.0
@@ -383,7 +394,27 @@ def _path_hits(path: str, query_fields: tuple[str, ...], charset: str) -> tuple[
                 if is_numbered and place in ("alone", "lead") and len(own) == 1:
                     place = "numbered"
                 hits.append(Hit(word, f"path {position} {place} {kind}"))
+                if number == last_with_words and PROGRAM_FILE.search(segments[number]) and len(own) <= MAX_WORDS:
+                    hits.append(Hit(word, f"program {kind}"))
+            if position != "before id" or number == last_with_words:
+                hits += _camel_hits(stems[number])
     return tuple(dict.fromkeys(hits))
+
+
+def _camel_hits(name: str) -> list[Hit]:
+    """Return the hits of the first and last word of a name that is written like those of programs: `AddTag`, `Special:UserLogout`.
+
+    >>> _camel_hits("Special:UserLogout"), _camel_hits("User_logout")
+    ([Hit(word='logout', feature='camel end strong')], [])
+    """
+    compound = name.rpartition(":")[2].partition("!")[0]
+    if not compound.isascii() or not compound.isalpha() or compound.islower() or compound.isupper():
+        return []
+    own = _split(compound)
+    if not 2 <= len(own) <= MAX_WORDS:
+        return []
+    at_ends = (("lead", own[0]), ("end", own[-1]))
+    return [Hit(word, f"camel {place} {kind}") for place, word in at_ends if (kind := _class_of(word))]
 
 
 def _field_hits(name: str, value: str) -> tuple[Hit, ...]:
@@ -397,6 +428,8 @@ def _find_field_hits(name: str, value: str) -> tuple[Hit, ...]:
     hits = []
     bare = _bare(name)
     name_words = _split(bare)
+    if value and BUTTON_NAME.fullmatch(bare) and SEARCH_WORDS.search(value):
+        return ()  # the button of a search form: `submit=Search`
     is_flag = value in ("", "1", "true", "on", "yes")
     for word, kind, place in _placed(name_words):
         if place in ("end", "title"):
@@ -424,6 +457,8 @@ def _find_field_hits(name: str, value: str) -> tuple[Hit, ...]:
         if prefix == "value" and last in CURSORS and len(value_words) > 1:
             place = "cursor"
         hits.append(Hit(word, f"{prefix} {place} {kind}"))
+    if placed:
+        hits += _camel_hits(value)
     if is_address and len(value) < 2000:
         inner = _url_hits(value, (), "", False)
         hits += [Hit(hit.word, f"address in value {hit.feature.rpartition(' ')[2]}") for hit in inner]

@@ -204,10 +204,14 @@ class Harvest:
         """Return the URL and the plan to continue with; raise WrongUsage if only the command line can continue it."""
         try:
             with open_read_only(self.folder) as state:
-                identity, started = state.note("harvest", "[]"), json.loads(state.note("started", "{}"))
-                saved_plan = json.loads(identity)
+                identity, started = state.note("harvest", "[]"), dict(json.loads(state.note("started", "{}")))
+                saved_plan = list(json.loads(identity))
         except StateLocked as error:
             raise WrongUsage(f"{self.name} is being harvested; stop it first") from error
+        except (ValueError, TypeError, RecursionError) as error:
+            raise WrongUsage(
+                f"the state of {self.name} is damaged ({error}); harvest it again into another folder"
+            ) from error
         if len(saved_plan) < 5 or saved_plan[4]:
             raise WrongUsage(
                 f"{self.name} was harvested with a login, which is not stored; continue with `upwell harvest` and the same options"
