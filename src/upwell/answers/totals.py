@@ -13,7 +13,7 @@ unknown noun is recognised if it fits.
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import Literal
@@ -99,6 +99,8 @@ def _parse_number(text: str) -> int:
 
 # Number of matches of a link: the 120 of "Maps (120)".
 
+MIN_YEAR, MAX_YEAR = 1500, 2100  # numbers in brackets that may be years
+MAX_ALIKE_LINKS = 50  # links at the same place that are compared; links of one list differ early
 COUNT_AFTER_LINK = re.compile(r"\s*(?:[(\[]\s*(\d[\d.,]{0,17})\s*[)\]]|(\d[\d.,]{0,17})\s*$)")
 COUNT_IN_LINK = re.compile(r"\S\s*[(\[](\d[\d.,]{0,17})[)\]]\s*$")
 
@@ -110,9 +112,22 @@ def stated_matches(tree: TagTree, row: int) -> int | None:
     >>> tree = read("<li><a href=/a>Maps</a> (120)<li><a href=/b>Books [1,600]</a><li><a href=/c>Discs</a>")
     >>> [stated_matches(tree, int(row)) for row in tree.rows("a")]
     [120, 1600, None]
+    >>> tree = read("<li><a href=/a>Red (2015)</a><li><a href=/b>Blue (1999)</a>")
+    >>> [stated_matches(tree, int(row)) for row in tree.rows("a")]
+    [None, None]
     """
+    count = _count_of(tree, row)
+    if count is not None and count.isdigit() and MIN_YEAR <= int(count) <= MAX_YEAR:
+        alike = tree.rows_with_signatures([tree.signature_of[row]]).tolist()[:MAX_ALIKE_LINKS]
+        counts = [other for link in alike if (other := _count_of(tree, link)) is not None]
+        if all(other.isdigit() and MIN_YEAR <= int(other) <= MAX_YEAR for other in counts):
+            return None  # "Title (2015)": years, unless another link at the same place has a number that is none
+    return _parse_number(count) if count is not None else None
+
+
+def _count_of(tree: TagTree, row: int) -> str | None:
     count = COUNT_AFTER_LINK.match(_text_after(tree, row)) or COUNT_IN_LINK.search(tree.text(row))
-    return _parse_number(count[count.lastindex or 1]) if count else None
+    return count[count.lastindex or 1] if count else None
 
 
 def _text_after(tree: TagTree, row: int) -> str:
@@ -129,7 +144,7 @@ def _text_after(tree: TagTree, row: int) -> str:
 
 # Candidates for the total: the whole numbers outside the records, and those of headers.
 
-WHOLE_NUMBER = late_pattern(rf"(?<![\d.,:/#]){NUMBER}")
+WHOLE_NUMBER = late_pattern(rf"(?<![\d,:/#])(?<!(?<!\.)\.){NUMBER}")
 LETTER = late_pattern(r"[^\W\d_]")
 NAME_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 CONTENT_RANGE = re.compile(r"\s*+(?!bytes)\w++\s++[\d*]++(?:-\d++)?+/(\d{1,15})\s*+", re.I)
@@ -143,6 +158,8 @@ MAX_LENGTH_RATIO = 2.0  # of a range to the list of records, or vice versa: some
 MAX_RANGE_LENGTH = 10_000  # matches on one page
 MIN_RECORDS = 2  # records on the page; a smaller number agrees with other numbers by chance
 MAX_LINES_ABOVE = 15  # lines with numbers between a count and the first record, if it is said to be directly above
+MAX_RANGE_SIGNS = 12  # between the two numbers of a range: "1 through 10"
+MAX_RANGE_DISTANCE = 30  # between a range and its total: "1 - 10 (of about 345"
 FIELD_PARTS = 3  # words at the end of the name of a field that are read
 NAMED_ROWS = 3  # elements around a number whose classes, ids and field names are read
 MAX_SEARCHED_CHARS = 100_000  # safety limit: text of records in which a part of a text is searched
@@ -178,6 +195,7 @@ FEATURES = (
     "field_and_pages",  # another field has the number of pages that so many matches need
     "field_counts_pages",  # a field with the number of pages that another field needs
     "badge",  # a number without other text
+    "in_frame",  # in a text that most answers contain, whatever the query
     # shape
     "no_letters",
     "only_number",
@@ -215,6 +233,8 @@ FEATURES = (
     "alike",  # numbers at the same place of the template: facets, cells
     "lone_above_with_next",  # the only number of a short line above the list, greater than the list, and there is a next page
 )
+# Features of words that say nothing in a line that is about other numbers: "10 results per page".
+SAY_TOTAL = ("noun_after", "found_before", "found_in_line", "result_in_line", "showing_in_line")
 _AT = {name: at for at, name in enumerate(FEATURES)}
 
 NOUN_AFTER = late_pattern(lambda: rf"\s*+(?:{_match_nouns()}|(?:{alternatives('match_counters')}))", re.I)
@@ -249,8 +269,6 @@ ATTACHED_AFTER = re.compile(
 )  # "3-4", "12kb"; a noun of a language without spaces is longer
 UNSPACED_BEFORE = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]\Z")
 UNSPACED_AFTER = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]")
-RANGE_BEFORE = late_pattern(lambda: rf"{_range()}\D{{1,24}}\Z", re.I)
-RANGE_AFTER = late_pattern(lambda: rf"\D{{1,12}}{_range()}", re.I)
 
 
 class _NumberInLine:
@@ -312,6 +330,10 @@ def _numbers_in(line: str) -> tuple[_NumberInLine, ...]:
             )
             if pattern.match(after)
         ]
+        if "other_in_line" in features:
+            features = [name for name in features if name not in SAY_TOTAL]
+        elif "page_before" in features and "out_of_before" in features:
+            features.remove("out_of_before")
         if "noun_after" in features and "found_in_line" in features:
             features.append("noun_and_found")
         if not LETTER.search(before) and not before.strip(" ([-–•:·"):
@@ -320,6 +342,8 @@ def _numbers_in(line: str) -> tuple[_NumberInLine, ...]:
             features.append("ends_line")
         if match[0].isdigit() and 1900 < value < 2100:
             features.append("year")
+        if len(match[0]) > 1 and match[0][0] == "0":
+            features.append("date_or_code")
         if (ATTACHED_BEFORE.search(before) and not UNSPACED_BEFORE.search(before)) or (
             ATTACHED_AFTER.match(after) and not UNSPACED_AFTER.match(after)
         ):
@@ -344,30 +368,39 @@ class _Line:
     at: int  # number of the line among those with a number
     start: int  # of its text in the text of the page
     chunk: int  # its first chunk
+    header: str = ""  # name of the header that it is the value of
 
 
 class TotalCandidates:
     """Numbers of a page that may be its total, compared by the fitted judgement.
 
-    `record_texts` are the texts of its records, `headers` those of the response.
+    `record_texts` are the texts of its records, `headers` those of the response, `frame` the texts that most answers of the source contain.
     """
 
     def __init__(
-        self, tree: TagTree, record_texts: Sequence[str] = (), query: str = "", headers: Mapping[str, str] | None = None
+        self,
+        tree: TagTree,
+        record_texts: Sequence[str] = (),
+        query: str = "",
+        headers: Mapping[str, str] | None = None,
+        frame: Collection[str] = (),
     ) -> None:
+        self.frame = frame
         self.tree, self.query = tree, query
         self.texts = record_texts
         self.records = len({text or at for at, text in enumerate(record_texts)})  # two blocks may show the same match
         self.headers = headers or {}
         self.lines, page_text = _lines_with_numbers(tree)
         self._inside(page_text)
-        self.outside = [line for line in self.lines if not self.is_inside[line.at]]
-        self.found = [(line, number) for line in self.outside for number in _numbers_in(line.text)][:MAX_CANDIDATES]
-        self.found = [(line, number) for line, number in self.found if number.value * MAX_LENGTH_RATIO >= self.records]
-        of_headers = [
-            (line, number) for line in self._header_lines() for number in _numbers_in(line.text.partition(": ")[2])
+        self.outside = [line for line in self.lines if not self.is_inside[line.at] and not self._is_fixed(line)]
+        numbers = [(line, number) for line in self.outside for number in _numbers_in(line.text)][:MAX_CANDIDATES]
+        for line in self._header_lines():
+            numbers += [(line, number) for number in _numbers_in(line.text)]
+        self.found = [
+            (line, number)
+            for line, number in numbers
+            if number.value >= self.records or _range_before(line, number, self.records)
         ]
-        self.found += [(line, number) for line, number in of_headers if number.value >= self.records]
 
     def _inside(self, page_text: str) -> None:
         """Find out which lines are parts of records."""
@@ -399,11 +432,11 @@ class TotalCandidates:
         """Yield the headers that are named as totals, and the size in Content-Range, as lines "name: number"."""
         for name, value in self.headers.items():
             if name.lower() == "content-range" and (match := CONTENT_RANGE.fullmatch(value)):
-                yield _Line(f"x-total-count: {match[1]}", -1, -1, -1)
+                yield _Line(match[1], -1, -1, -1, "x-total-count")
             elif value.strip().isdigit() and {"field_total", "field_matching", "field_found"} & {
                 *_field_features(name)
             }:
-                yield _Line(f"{name}: {value.strip()}", -1, -1, -1)
+                yield _Line(value.strip(), -1, -1, -1, name)
 
     @cached_property
     def pager(self) -> Pager:
@@ -433,7 +466,7 @@ class TotalCandidates:
             value = number.value
             values: list[tuple[str, float]] = [("constant", 1.0), *((name, 1.0) for name in number.text_features)]
             if row < 0:
-                values += [(name, 1.0) for name in _field_features(line.text.partition(":")[0])]
+                values += [(name, 1.0) for name in _field_features(line.header)]
             elif (field := tree.attr(row, "itemprop")) and "no_letters" in number.text_features:
                 values += [(name, 1.0) for name in _field_features(field)]
             else:
@@ -442,6 +475,8 @@ class TotalCandidates:
                 values += place_of_row[row]
                 if "no_letters" in number.text_features:
                     values.append(("badge", 1.0))
+            if self._is_in_frame(line, number):
+                values.append(("in_frame", 1.0))
             names = {name for name, _ in values}
             if "field" in names and value == records:
                 values.append(("field_equal", 1.0))
@@ -499,6 +534,17 @@ class TotalCandidates:
                 return int(self.tree.chunk_row[at])
         return int(self.tree.chunk_row[line.chunk])
 
+    def _is_fixed(self, line: _Line) -> bool:
+        """Return True if most answers contain a line, whatever the query; a number alone may be the same by chance."""
+        return line.text in self.frame and LETTER.search(line.text) is not None
+
+    def _is_in_frame(self, line: _Line, number: _NumberInLine) -> bool:
+        """Return True if most answers contain the text with a number."""
+        written, chunks = line.text[number.start : number.end], self.tree.chunks
+        texts = chunks[line.chunk : line.chunk + MAX_AROUND_CHARS] if line.chunk >= 0 else ()
+        text = next((text for text in texts if written in text), "")
+        return text in self.frame
+
     def _place(self, row: int, alike: int) -> list[tuple[str, float]]:
         """Return the features of the element that contains a number."""
         tree, values = self.tree, [("alike", float(np.log2(alike)))]
@@ -532,26 +578,16 @@ class TotalCandidates:
     ) -> Iterator[tuple[str, float]]:  # fmt: skip
         """Yield how a number fits the records, the ranges and the pager of the page."""
         records, value = self.records, number.value
-        before = line.text[max(0, number.start - 2 * MAX_AROUND_CHARS) : number.start]
-        after = line.text[number.end : number.end + MAX_AROUND_CHARS]
-        follows = [(RANGE_BEFORE.search(before), "after"), (RANGE_AFTER.match(after), "before")]
-        for match, side in follows if line.at >= 0 else ():
-            if match is None:
-                continue
-            first, last = _parse_number(match["first"]), _parse_number(match["last"])
-            if first and last <= value and _may_be_range_of_page(first, last, records):
-                if records and last - first + 1 == records:
-                    yield f"{side}_range", 1.0
-                elif side == "after":
-                    yield "after_loose_range", 1.0
+        if (span := _range_before(line, number, records)) is not None:
+            yield ("after_range" if _length(span) == records else "after_loose_range"), 1.0
+        elif (span := _range_after(line, number, records)) is not None and _length(span) == records:
+            yield "before_range", 1.0
         if any(value in (first, last) for first, last in ranges_in(line.text)):
             yield "part_of_range", 1.0
         if any(last <= value for _, last in exact):
             yield "range_elsewhere", 1.0
-        if not records:
+        if records < MIN_RECORDS:
             yield "records_unknown", 1.0
-        elif records < MIN_RECORDS:
-            return
         elif value < records:
             yield "below_records", 1.0
         elif value == records:
@@ -560,7 +596,7 @@ class TotalCandidates:
             yield "above_with_next", 1.0
         else:
             yield ("above_on_later_page" if is_later else "above_without_next"), 1.0
-        if last_page > 1 and records:
+        if last_page > 1 and records >= MIN_RECORDS:
             if any(size * (last_page - 1) < value <= size * last_page for size in sizes):
                 yield "pager_agrees", 1.0
             elif all(value <= size * (last_page - 1) for size in sizes):
@@ -577,6 +613,37 @@ class TotalCandidates:
             return None
         at = int(self.evidence.argmax())
         return self.found[at] if self.evidence[at] >= load_judgement("total").threshold else None
+
+
+def _length(span: tuple[int, int]) -> int:
+    return span[1] - span[0] + 1
+
+
+def _range_before(line: _Line, number: _NumberInLine, records: int) -> tuple[int, int] | None:
+    """Return the two numbers before a number, if they may be the range of the page: "1 to 10" of "1 to 10 of 345", in any language."""
+    numbers = _numbers_in(line.text)
+    at = numbers.index(number)
+    return _span(line, numbers[at - 2 : at], number, records) if at >= 2 else None
+
+
+def _range_after(line: _Line, number: _NumberInLine, records: int) -> tuple[int, int] | None:
+    """Return the two numbers after a number, if they may be the range of the page: "1 - 10" of "345: 1 - 10"."""
+    numbers = _numbers_in(line.text)
+    at = numbers.index(number)
+    return _span(line, numbers[at + 1 : at + 3], number, records)
+
+
+def _span(line: _Line, pair: Sequence[_NumberInLine], total: _NumberInLine, records: int) -> tuple[int, int] | None:
+    """Return two numbers if they are as far apart as the list is long, or the known signs and words of a range are between them."""
+    if len(pair) < 2:
+        return None
+    first, last = pair[0].value, pair[1].value
+    distance = max(total.start - pair[1].end, pair[0].start - total.end)
+    is_near = pair[1].start - pair[0].end <= MAX_RANGE_SIGNS and distance <= MAX_RANGE_DISTANCE
+    if not is_near or not 0 < first <= last <= total.value or not _may_be_range_of_page(first, last, records):
+        return None
+    is_range = (records >= MIN_RECORDS and last - first + 1 == records) or (first, last) in ranges_in(line.text)
+    return (first, last) if is_range else None
 
 
 def _lines_with_numbers(tree: TagTree) -> tuple[list[_Line], str]:
@@ -723,18 +790,23 @@ class StatedTotals:
 
 
 def read_totals(
-    tree: TagTree, record_texts: Sequence[str] = (), query: str = "", headers: Mapping[str, str] | None = None
+    tree: TagTree,
+    record_texts: Sequence[str] = (),
+    query: str = "",
+    headers: Mapping[str, str] | None = None,
+    frame: Collection[str] = (),
 ) -> StatedTotals:
     """Read total, range and result cap from a page, and from the headers of its response.
 
     `record_texts` are the texts of the records of the page, if they are known. A total is not smaller than their number, a range is about
-    as long as the list, and a number inside a record is part of the record. `query` is the query, if it is known.
+    as long as the list, and a number inside a record is part of the record. `query` is the query, if it is known; `frame` are the texts
+    that most answers of the source contain, whatever the query: a number in them is no total.
 
     >>> from upwell.page.tree import read
     >>> read_totals(read("<p>Results <b>11</b> - <b>20</b> of about <b>1.234</b> for cats"))
     StatedTotals(total=1234, hedge='about', first=11, last=20, cap=None)
     """
-    candidates = TotalCandidates(tree, record_texts, query, headers)
+    candidates = TotalCandidates(tree, record_texts, query, headers, frame)
     lines = [line.text for line in candidates.outside]
     ranges = [pair for line in lines for pair in ranges_in(line) if _may_be_range_of_page(*pair, candidates.records)]
     best = candidates.best()
