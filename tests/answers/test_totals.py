@@ -171,6 +171,19 @@ def test_totals_of_data_are_read(data: dict[str, Any], total: int | None) -> Non
 
 
 @pytest.mark.parametrize(
+    ("data", "hedge"),
+    [
+        ({"hits": {"total": {"value": 10000, "relation": "gte"}, "hits": []}}, "at least"),
+        ({"hits": {"total": {"value": 10000, "relation": "eq"}, "hits": []}}, ""),
+        ({"limit": 8, "estimatedTotalHits": 61, "hits": []}, "about"),
+    ],
+)
+def test_fields_hedge_their_total(data: dict[str, Any], hedge: str) -> None:
+    tree = read_page(json.dumps(data).encode(), "http://h/api?q=x", {"Content-Type": "application/json"})
+    assert read_totals(tree, LIST).hedge == hedge
+
+
+@pytest.mark.parametrize(
     ("headers", "total"),
     [
         ({"X-Total-Count": "300"}, 300),

@@ -602,6 +602,25 @@ class TotalCandidates:
             elif all(value <= size * (last_page - 1) for size in sizes):
                 yield "pager_contradicts", 1.0
 
+    def hedge(self, line: _Line, number: _NumberInLine) -> "Hedge":
+        """Return the hedge of a total, by the words before it or by the fields of data around it.
+
+        A field is hedged by its name ("estimatedTotalHits") or by a relation beside it (`{"value": 10000, "relation": "gte"}`).
+        """
+        row = self._row(line, number)
+        field = (self.tree.attr(row, "itemprop") if row >= 0 else line.header) or ""
+        if number.hedge or not field:
+            return number.hedge
+        if any(ABOUT.fullmatch(part) for part in _name_parts(field)):
+            return "about"
+        beside = self.tree.children(int(self.tree.parent[row])) if row > 0 else ()
+        relations = (
+            self.tree.text(other)
+            for other in beside
+            if _name_parts(self.tree.attr(other, "itemprop") or "")[-1:] == ("relation",)
+        )
+        return "at least" if any(relation in LOWER_BOUNDS for relation in relations) else ""
+
     @cached_property
     def evidence(self) -> NDArray[np.float64]:
         """Log odds of each candidate against "the page states no total"."""
@@ -751,6 +770,8 @@ def _is_later_page(url: str) -> bool:
 Hedge = Literal["", "about", "at least"]
 TotalsTrust = Literal["unknown", "constant", "estimate", "growing", "false"]
 
+ABOUT = late_pattern(lambda: alternatives("about"), re.I)
+LOWER_BOUNDS = ("gte", "gt", ">=", ">")  # relations of a stated total to the number of matches
 AT_LEAST = late_pattern(lambda: alternatives("at_least"), re.I)
 
 
@@ -825,7 +846,7 @@ def read_totals(
     )
     return StatedTotals(
         total=number.value,
-        hedge=number.hedge,
+        hedge=candidates.hedge(line, number),
         first=fitting[0],
         last=fitting[1],
         cap=_cap(lines, number.value, candidates.records),
