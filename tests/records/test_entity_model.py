@@ -195,3 +195,40 @@ def test_empty_and_identical_pages_have_no_columns() -> None:
     empty = EntityModel(columns=(), template=learn_entities(same).template)
     assert apply_entity_model(empty, same[0]) == {}
     assert replace(empty, version=1) == empty
+
+
+FEW_VALUES = {
+    "Type": ("Book", "Article"),
+    "Language": ("English", "English", "English", "French"),
+    "License": ("free", "paid"),
+    "Place": ("Rome", "Oslo"),
+}
+
+
+def page_with_pairs(number: int, row: str) -> tuple[dict[str, str], TagTree]:
+    """A record page with a different choice of fields on each page; most have few values."""
+    fields = {
+        name: values[number * 7 // 3 % len(values)]
+        for at, (name, values) in enumerate(FEW_VALUES.items())
+        if number // (at + 1) % 3
+    }
+    fields |= (
+        {"Author": f"Writer {number * 37 % 101}", "Series": f"Shelf {number}"}
+        if number % 2
+        else {"Author": f"Poet {number}"}
+    )
+    pairs = "".join(row.format(name, value) for name, value in fields.items())
+    return fields, read(f"<title>Work {number}</title><h1>Work {number}</h1><dl>{pairs}</dl>", url=f"http://h/{number}")
+
+
+@pytest.mark.parametrize("row", ["<dt>{}</dt><dd>{}</dd>", "<div><b class=k>{}</b><p class=v>{}</p></div>"])
+def test_a_value_is_never_in_the_column_of_another_label(row: str) -> None:
+    """A value that most pages share ("English") is no label, and a label with one usual value names it."""
+    pages = [page_with_pairs(number, row) for number in range(1, 61)]
+    model = learn_entities([tree for _, tree in pages[:30]])
+    for fields, tree in pages[30:]:
+        read_fields = {name.title(): value for name, value in apply_entity_model(model, tree).items()}
+        for name in (*FEW_VALUES, "Author", "Series"):
+            assert read_fields.get(name, fields.get(name)) == fields.get(name)
+        others = {value for name, value in read_fields.items() if name not in fields and isinstance(value, str)}
+        assert not others & set(fields.values())

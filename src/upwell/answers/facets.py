@@ -10,7 +10,8 @@
 per partition (`urls_to_fetch`). Nothing is fetched here.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urldefrag
@@ -39,6 +40,9 @@ __all__ = [
 
 Pair = tuple[str, str]
 Relation = Literal["other query", "narrower", "other filters", "other order", "same"]
+
+
+MIN_ID_SHARE = 0.5  # share of the records with a value of an argument that is an id
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,14 +112,35 @@ def second_level_links(tree: TagTree, roles: Roles, query: str = "") -> Iterator
         )
 
 
-def facet_links(tree: TagTree, roles: Roles, query: str, *, params: FacetParams | None = None) -> list[SecondLevelLink]:
-    """Return the facets and other sort orders that an answer links to, one link each."""
+def facet_links(
+    tree: TagTree, roles: Roles, query: str, *, record_urls: Collection[str] = (), params: FacetParams | None = None
+) -> list[SecondLevelLink]:
+    """Return the facets and other sort orders that an answer links to, one link each.
+
+    `record_urls` are the URLs of its records: a link with an argument that only one of them has leads to that record.
+    """
     params = params or FacetParams()
+    ids = _id_arguments(record_urls)
     by_key: dict[str, SecondLevelLink] = {}
     for link in second_level_links(tree, roles, query):
-        if link.relation in ("narrower", "other order") and len(link.filters) <= params.max_filters:
+        if (
+            link.relation in ("narrower", "other order")
+            and len(link.filters) <= params.max_filters
+            and not link.filters & ids
+        ):
             by_key.setdefault(link.key, link)
     return list(by_key.values())[: params.max_per_query]
+
+
+def _id_arguments(record_urls: Collection[str]) -> set[Pair]:
+    """Return the arguments that tell records apart: each value in the URL of one record, as `id` in `?q=red&id=17`."""
+    records_with = Counter(pair for url in set(record_urls) if "?" in url for pair in set(split_url(url).arguments))
+    records_of_name = Counter(name for name, _ in records_with)
+    return {
+        pair
+        for pair, count in records_with.items()
+        if count == 1 and records_of_name[pair[0]] >= max(2, MIN_ID_SHARE * len(set(record_urls)))
+    }
 
 
 def related_queries(tree: TagTree, roles: Roles, query: str, *, params: FacetParams | None = None) -> tuple[str, ...]:

@@ -61,6 +61,7 @@ MAX_PLAIN_BYTES = 300  # text of a refusal without markup; longer plain text may
 REFUSED_STATUS = frozenset((401, 402, 403, 407, 429, 451))
 CHALLENGE_MARKUP = re.compile(rb"cf-challenge|cf-turnstile|challenge-platform", re.I)
 DENIED_HEADING = r"<(?:title|h1|h2)[^<>]*+>\s*+(?:error:? )?(?:403|forbidden|blocked|%s)\b"
+THROTTLED_HEADING = r"<(?:title|h1|h2)[^<>]*+>\s*+(?:error:? ?)?(?:http )?(?:429\W{1,3})?(?:%s)"
 PASSWORD_TYPE = re.compile(rb"type\s*+=\s*+[\"']?+password", re.I)
 NOT_SHOWN = re.compile(r"<(script|style|noscript)\b", re.I)
 WHITE_SPACE = re.compile(r"\s+", re.A)
@@ -97,7 +98,9 @@ def names_robot_check(body: bytes) -> bool:
 def _refusal_in_body(body: bytes) -> str:
     if names_robot_check(body):
         return "captcha"
-    if _in_bytes(TOO_MANY_REQUESTS).search(body):
+    if _in_bytes(TOO_MANY_REQUESTS).search(body) and (
+        _in_bytes(TOO_MANY_REQUESTS, THROTTLED_HEADING).search(body) or _visible_chars(body) <= MAX_PLAIN_BYTES
+    ):  # a record may be about refusals: "Handle HTTP 429 Too Many Requests"
         return "too many requests"
     if _in_bytes(ACCESS_DENIED, DENIED_HEADING).search(body):
         return "access denied"

@@ -711,6 +711,16 @@ class Pager:
         numbered = [(link.label.number, row) for row, link in self._links.items() if link.label.number is not None]
         return next_number_row(self.tree, numbered)
 
+    @cached_property
+    def last_number(self) -> int:
+        """Largest of the page numbers that the link to the next number belongs to; 0 without such a link."""
+        row = self._next_number_row
+        if row is None:
+            return 0
+        container = _container_of_numbers(self.tree, int(self.tree.parent[row]))
+        numbers = (link.label.number for at, link in self._links.items() if container <= at < self.tree.end[container])
+        return max((number for number in numbers if number is not None), default=0)
+
     def _plausible_links(self) -> list[_Link]:
         """Return the links whose label, markup or place may belong to a pager, and other links to the same targets."""
         tree, rels = self.tree, self.tree.attribute_by_row("rel") if self.uses_rel else {}

@@ -415,7 +415,9 @@ def evidence_of(model: SourceModel, query_field: str, response: Response, stored
     reading = apply(model, tree, status=response.status, asked_at=asked_at, query=query)
     leaves = split_leaves(tree)
     cuts = compare_cuts(model, leaves) if reading.kind == "multi" else []
-    totals = read_totals(tree, [record.text for record in reading.records]) if reading.kind == "multi" else None
+    totals = None
+    if reading.kind == "multi":
+        totals = read_totals(tree, [record.text for record in reading.records], query, headers, model.frame)
     following = next_page_of(tree, reading, query, model.next_link)
     evidence = AnswerEvidence(
         kind=reading.kind,

@@ -367,7 +367,9 @@ class SourceSession:
         if reading.kind != "multi" and query.pages.pages:
             self._dead_ends.add(query.request.url)
         if reading.kind == "multi":
-            totals = read_totals(tree, [record.text for record in reading.records])
+            totals = read_totals(
+                tree, [record.text for record in reading.records], query.query, response.headers, ledger.model.frame
+            )
         next_page = None
         if self.plan.goal == "complete":
             next_page = next_page_of(tree, reading, query.query, ledger.model.next_link)
@@ -391,7 +393,16 @@ class SourceSession:
             has_next=following is not None,
             is_understood=not query.listing or bool(reading.records) or not query.listing.reader.records.on(tree),
             is_refused=reading.kind == "error" and response.status < 400,
-            links=lambda: [] if reader.about or query.listing else facet_links(tree, ledger.model.roles, query.query),
+            links=lambda: (
+                []
+                if reader.about or query.listing
+                else facet_links(
+                    tree,
+                    ledger.model.roles,
+                    query.query,
+                    record_urls=[record.url for record in reading.records if record.url],
+                )
+            ),
             related=related_queries(tree, ledger.model.roles, query.query)
             if self.plan.goal == "representative"
             else (),

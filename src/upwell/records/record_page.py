@@ -58,6 +58,11 @@ COLONS = (":", "：")
 INLINE_LABEL = re.compile(r"\s*([^\W\d_][^:=\n]{0,40}?)\s*(?!(?<=\d):\d)[:=](?!//)\s*(?=\S)")  # "Monday 12:30" has none
 NOTHING: frozenset[str] = frozenset()
 MAX_CACHED_SIGNATURES = 20_000  # safety limit: signatures whose rules are cached across pages
+ANY_TEXT = "*"  # among the labels of a cell: every short text there is a label, also one that no learned page has
+TERM_TAGS = ("dt", "th")  # their text names the following text
+LED_SHARE = 0.9  # share of the runs of texts at a cell that follow texts at one other cell, if those are its labels
+MIN_LABELS = 3  # different texts at a cell, if the tags do not say that they are labels
+LESS_VARIED = 3  # times as many different values as labels, if the tags do not say which is which
 NUMBER = re.compile(r"\d+")
 
 
@@ -206,7 +211,7 @@ class TextLocator:
                 continue
             place, labels, furniture, inline, prose = rule or self._full_rule(tree.signatures[signature])
             text = chunks[chunk]
-            if text in labels:
+            if text in labels or (ANY_TEXT in labels and len(text) <= MAX_LABEL_CHARS and has_letter_or_digit(text)):
                 label, heading, label_chunk, end = text, text, chunk, -1
                 continue
             if prose and chunk not in ids:
@@ -267,7 +272,7 @@ def learn_template(pages: Sequence[PageTexts]) -> TemplateTexts:
             shared_times >= LABEL_PLACE_SHARE * sum(counts.times[cell, text] for text in texts)
             and len(shared) <= MAX_TEXTS_FOR_ONE * counts.most_on_a_page[cell]
         )
-        holds_values = counts.holds_values(cell)
+        holds_values, holds_labels = counts.holds_values(cell), cell in counts.label_cells
         for text in shared:
             key = cell, text
             is_marked = text.endswith(COLONS)
@@ -278,8 +283,15 @@ def learn_template(pages: Sequence[PageTexts]) -> TemplateTexts:
                 if is_everywhere:
                     furniture[cell].add(text)
             elif is_marked or is_everywhere or (is_label_place and not counts.is_alternative(key, len(pages))):
-                is_label = len(text) <= MAX_LABEL_CHARS and any(map(str.isalpha, text)) and counts.names(key, is_marked)
+                is_label = (
+                    len(text) <= MAX_LABEL_CHARS
+                    and any(map(str.isalpha, text))
+                    and counts.names(key, is_marked or holds_labels)
+                )
                 (labels if is_label else furniture)[cell].add(text)
+    for cell in counts.label_cells:
+        if labels[cell] and _tag_of(cell) in TERM_TAGS:
+            labels[cell].add(ANY_TEXT)
     inline = Counter((cell, label) for page in pages for cell, label in _inline_labels(page))
     inline_at: defaultdict[str, set[str]] = defaultdict(set)
     for (cell, label), count in inline.items():
@@ -337,6 +349,15 @@ def single_page_template(page: PageTexts, labels: Iterable[tuple[str, str]]) -> 
 CellText = tuple[str, str]  # a cell and a text there
 
 
+def _tag_of(cell: str) -> str:
+    """Return the tag of a cell.
+
+    >>> _tag_of("html/body/dl.details/dd.value"), _tag_of("th")
+    ('dd', 'th')
+    """
+    return re.split(r"[^a-z0-9]", cell.rpartition("/")[2], maxsplit=1)[0]
+
+
 class _Counts:
     """Occurrences of texts on pages, and of the texts before and after them."""
 
@@ -348,6 +369,7 @@ class _Counts:
         self.after: defaultdict[CellText, Counter[CellText]] = defaultdict(Counter)
         self.runs: Counter[str] = Counter()  # of texts at one cell
         self.led_runs: Counter[str] = Counter()  # those with a colon before them
+        self.cells_before: defaultdict[str, Counter[str]] = defaultdict(Counter)  # of the runs at one cell
         self.texts_at: defaultdict[str, dict[str, None]] = defaultdict(dict)
         for page in pages:
             here = [(cell, text) for _, cell, text in page.texts]
@@ -360,13 +382,36 @@ class _Counts:
             for at, following in pairwise(here):
                 if at[0] != following[0]:
                     self.runs[following[0]] += 1
+                    self.cells_before[following[0]][at[0]] += 1
                     self.led_runs[following[0]] += at[1].endswith(COLONS)
                 self.after[at][following] += 1
                 self.before[following][at] += 1
 
     def holds_values(self, cell: str) -> bool:
-        """Return True if most runs of texts at a cell follow a text that ends with a colon."""
-        return self.led_runs[cell] > self.runs[cell] / 2
+        """Return True if most runs of texts at a cell follow a label: a text that ends with a colon, or one at a cell of labels.
+
+        A value that many pages share ("English") is then no label itself, however few values there are.
+        """
+        return self.led_runs[cell] > self.runs[cell] / 2 or self._cell_of_labels(cell) is not None
+
+    @cached_property
+    def label_cells(self) -> frozenset[str]:
+        """Cells of labels, whose texts name the following text even if that is nearly always the same."""
+        return frozenset(above for cell in self.texts_at if (above := self._cell_of_labels(cell)) is not None)
+
+    def _cell_of_labels(self, cell: str) -> str | None:
+        """Return the cell that most runs at a cell follow, if it is <dt> or <th>, or nearly all follow it and its texts vary much less."""
+        if not self.runs[cell]:
+            return None
+        above, count = self.cells_before[cell].most_common(1)[0]
+        if _tag_of(above) in TERM_TAGS and _tag_of(cell) not in TERM_TAGS:
+            return above if count > self.runs[cell] / 2 else None
+        is_led = count >= LED_SHARE * max(self.runs[cell], self.runs[above])  # the two cells alternate
+        is_led = is_led and self.texts_at[above].keys().isdisjoint(self.texts_at[cell])
+        varies_less = len(self.texts_at[above]) >= MIN_LABELS and len(self.texts_at[above]) * LESS_VARIED <= len(
+            self.texts_at[cell]
+        )
+        return above if is_led and varies_less else None
 
     def is_alternative(self, at: CellText, pages: int) -> bool:
         """Return True if a text is one of several values of the same label: "Private" or "Public"."""
@@ -381,7 +426,7 @@ class _Counts:
         )
 
     def names(self, at: CellText, is_marked: bool) -> bool:
-        """Return True if a text may be a label: it ends with a colon, or the following text varies."""
+        """Return True if a text may be a label: it ends with a colon or is among labels (`is_marked`), or the following text varies."""
         varied = len(self.after[at]) >= max(2, VARIED_SHARE * self.pages[at])
         return is_marked or (varied and not self._is_constant(at))
 
