@@ -66,6 +66,10 @@ TOKEN = re.compile(
     r"(?:csrf\w*|xsrf\w*|_?token|authenticity_token|nonce|_wpnonce|sesskey|form_?key|formhash|authkey|hash|sid_token|crumb|sectoken)",
     re.I,
 )
+# Hidden fields that return what the server wrote there itself, encoded: they name no operation, though their letters may.
+SERVER_STATE = re.compile(
+    r"__(?:view|control)?state\w*|__viewstate\w*|__eventvalidation|__previouspage|javax\.faces\.viewstate", re.I
+)
 STATIC_FILE = re.compile(r"\.(?:js|mjs|css)$", re.I)
 STATIC_FOLDERS = frozenset((
     "js", "javascript", "javascripts", "script", "scripts", "static", "assets", "asset", "dist", "build", "lib", "libs", "vendor", "modules",
@@ -109,6 +113,8 @@ SMALL_WORDS = frozenset((
     "mon", "ma", "el", "los", "las", "una", "este", "esta", "mi", "il", "lo", "gli", "questo", "o", "os", "as", "um", "uma", "meu", "de",
     "het", "een", "dit", "deze", "mijn", "se", "sa", "sie", "et", "ol", "yap", "ver",
 ))  # fmt: skip
+# Verbs of one language that stand inside the texts of another as an article: Danish "del" (share) in Spanish "registro del estado".
+ARTICLES = frozenset(("del",))
 # Words that make a label a command instead of a title: "delete this item", "buy now".
 COMMAND_WORDS = frozenset((
     "this", "now", "my", "your", "item", "items", "cart", "basket", "bag", "account", "me", "here", "order", "comment", "post", "message",
@@ -388,6 +394,8 @@ def _path_hits(path: str, query_fields: tuple[str, ...], charset: str) -> tuple[
 
 def _field_hits(name: str, value: str) -> tuple[Hit, ...]:
     """Return the hits of a name and its value, as sent in an address or a body."""
+    if SERVER_STATE.fullmatch(name):
+        return ()
     if len(name) + len(value) <= MAX_CACHED_CHARS:
         return _cached_field_hits(name, value)
     return _find_field_hits(name, value)
@@ -543,7 +551,7 @@ def _placed(own: list[str], text: str = "", most: int = MAX_WORDS) -> tuple[tupl
         for word, kind in zip(own, classes, strict=True)
     )
     for i, (word, kind) in enumerate(zip(own, classes, strict=True)):
-        if kind is None:
+        if kind is None or (most > MAX_WORDS and 0 < i < count - 1 and word in ARTICLES):
             continue
         if count > most:
             place = "title"
