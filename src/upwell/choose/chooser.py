@@ -6,6 +6,7 @@ pair          two words, for queries with more matches than the result cap (`pai
 prefix        the beginning of a word with a star (`prefix_queries`)
 proposed      a name of a knowledge base, or the proposal of a plug-in (`proposers`)
 facet         a facet or sort order that a capped answer links to (`facet_candidates`)
+region        values of the filters of a form: selects and ranges (`region_candidates`)
 list, export  a list without a query, or data to download (`list_candidates`)
 check         an independent word, which shows how complete a list is (`coverage.CheckQueries`)
 
@@ -19,6 +20,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from upwell.arrays.key_set import KeySet
 from upwell.choose.candidates import AnswerPage, Candidate, OpenQueries, OpenQuery, distinct
 from upwell.choose.coverage import CheckQueries
 from upwell.choose.expected_yield import (
@@ -37,12 +39,13 @@ from upwell.choose.pairs import FORMS, WordPairs, write_pair
 from upwell.choose.plan import Plan, Reason
 from upwell.choose.prefix_queries import PrefixQueries
 from upwell.choose.proposers import KnowledgeProposer, Proposer, RelatedQueries
+from upwell.choose.region_candidates import RegionCandidates
 from upwell.choose.url_repository import UrlRepository
 from upwell.choose.word_candidates import CommonWords, MinWordLength, WordYield
 from upwell.choose.word_index import SeenRecord
 from upwell.lexicon.frequent_words import EVERYTHING
 from upwell.page.tokens import query_words
-from upwell.types import Decision, Record, Request, WeighedCandidate
+from upwell.types import Decision, FormFilter, Record, Request, WeighedCandidate
 
 __all__ = ["Chooser"]
 
@@ -76,6 +79,7 @@ class Chooser:
         takes_text: bool,
         is_about: bool,
         min_chars: int = 0,
+        filters: Sequence[FormFilter] = (),
         urls: UrlRepository | None = None,
     ) -> None:
         self.ledger, self.plan, self.language = ledger, plan, language
@@ -88,6 +92,7 @@ class Chooser:
         self.short_words, self.common_words = MinWordLength(self.words), CommonWords(self.words)
         self.pairs = WordPairs(self.words)
         self.facets = FacetCandidates(self.words, urls)
+        self.regions = RegionCandidates(() if is_about or plan.goal != "complete" else filters)
         self.checks = CheckQueries(self.words)
         self.proposers: list[Proposer] = [make(self.words) for make in plan.proposers]
         if plan.knowledge is not None:
@@ -102,7 +107,9 @@ class Chooser:
         self.open_queries = OpenQueries()
         self.waiting: deque[str] = deque()  # queries to ask before anything is compared
         # queries that ask for all wanted records
-        self.everything = (plan.about,) if is_about else EVERYTHING if takes_text else ()
+        self.everything: tuple[str, ...] = (plan.about,) if is_about else EVERYTHING if takes_text else ()
+        if self.regions.regions and not takes_text:
+            self.everything = ("",)
         # new records per page, without check queries
         self._new_by_page: deque[int] = deque(maxlen=plan.patience * CAPPED_PATIENCE)
         self._put_off: list[OpenQuery] = []  # postponed after failures, to be tried once more
@@ -204,6 +211,12 @@ class Chooser:
     def _candidates(self, best: float, size: float) -> Iterable[Candidate]:
         """Yield the best candidate of each kind; `best` is the highest yield per request of an open query."""
         yield from self.lists.candidates(self.yields)
+        ledger = self.ledger
+        if (proposal := self.regions.next(len(ledger), size, ledger.page_size, ledger.result_cap)) is not None:
+            region, expected = proposal
+            new = self.yields.received_share("region") * expected.new
+            expected = ExpectedYield(new, expected.pages, self.yields.match_chance("region"))
+            yield Candidate(query="", kind="region", region=region, expected_yield=expected)
         if not self.takes_text:
             return
         page = float(self.ledger.page_size or 10)
@@ -216,9 +229,9 @@ class Chooser:
             expected = ExpectedYield(new, 1.0, self.yields.match_chance("common word"))
             yield Candidate(query=common, kind="common word", expected_yield=expected)
         for proposer in self.proposers:
-            if (proposal := proposer.propose()) is not None and proposal[0] not in self._asked:
+            if (proposed := proposer.propose()) is not None and proposed[0] not in self._asked:
                 kind: CandidateKind = "prefix" if proposer is self.prefixes else "proposed"
-                query, expected = proposal
+                query, expected = proposed
                 expected = expected._replace(new=self.yields.received_share(kind) * expected.new)
                 yield Candidate(query=query, kind=kind, expected_yield=expected)
         if (pair := self.pairs.next()) is not None:
@@ -231,10 +244,13 @@ class Chooser:
 
     def _check(self) -> Candidate | None:
         """Return a check query if one is due."""
-        if not self.takes_text or self.is_about or not self.ledger.coverage.needs_draws:
+        if self.is_about or not self.ledger.coverage.needs_draws:
             return None
         if self.plan.checks * self._check_pages >= self._pages or not self.plan.checks:
             return None
+        if not self.takes_text:
+            region = self.regions.next_check(self.ledger.result_cap)
+            return None if region is None else Candidate(query="", kind="check", region=region)
         check = self.checks.next(self.ledger.page_size)
         return None if check is None or check in self._asked else Candidate(query=check, kind="check")
 
@@ -265,6 +281,9 @@ class Chooser:
             self.lists.mark_asked(candidate)
             return query
         query.pages.cap = self.ledger.result_cap or None
+        if candidate.region:
+            self.regions.mark_asked(candidate.region.number)
+            return query
         self._asked.add(candidate.query)
         if candidate.pair:
             self.pairs.asked(candidate.pair)
@@ -282,6 +301,9 @@ class Chooser:
         self.open_queries.remove(query)
         if query.failures == MAX_FAILURES:
             self._put_off.append(query)
+        elif query.region:
+            self.regions.fail(query.region.number)
+        if query.failures == MAX_FAILURES:
             for proposer in self.proposers:
                 proposer.observe(query.query, 0, 0)
 
@@ -308,9 +330,12 @@ class Chooser:
         is_over = not has_more or (query.is_check and self._check_is_done(query))
         if query.pages.pages == 1:
             self._learn_from_first_page(query, page)
-        if is_over:
+        is_split = query.pages.pages == 1 and self._splits_region(query)
+        if is_over or is_split:
             self._close(query, page, is_whole=not has_more)
-            if has_more:  # a check query with further pages continues as an ordinary query
+            if (
+                has_more and query.is_check and not query.region
+            ):  # a check query with further pages continues as an ordinary query
                 query.is_check = False
                 self.open_queries.append(query)
         return new
@@ -371,7 +396,7 @@ class Chooser:
     def _add_evidence(self, query: OpenQuery, page: AnswerPage, new: int) -> None:
         """Add the evidence of a page for the size of the source."""
         coverage, is_first = self.ledger.coverage, query.pages.pages == 1
-        if not query.listing:
+        if not (query.listing or self.yields.asks_for_everything(query)):  # that is a list, too
             coverage.queried.update(record.key for record in page.wanted)
         total = page.totals.total if self.ledger.can_use_total(page.totals.total) else None
         if self.yields.asks_for_everything(query):
@@ -390,6 +415,39 @@ class Chooser:
         if not query.candidate.is_check:
             coverage.pages.append((len(page.wanted), len(page.wanted) - new))
 
+    def _region_of(self, query: OpenQuery) -> int | None:
+        """Return the number of the region that a query asks for; the empty query asks for the first one."""
+        if query.region:
+            return query.region.number
+        return 0 if self.regions.regions and query.is_plain and not query.query else None
+
+    def _splits_region(self, query: OpenQuery) -> bool:
+        """Note the total of a region on its first page; return True if it was split, so that its other pages need not be read."""
+        number, ledger = self._region_of(query), self.ledger
+        if number is None or not query.stated_total or not ledger.can_use_total(query.stated_total):
+            return False
+        is_split = self.regions.note_total(number, query.stated_total, ledger.result_cap, ledger.page_size)
+        return is_split and not (query.is_plain and self.takes_text)
+
+    def _draws(self, query: OpenQuery) -> bool:
+        """Return True if the records of a query count as drawn independently: those of a region only if it tests a list."""
+        return not query.region or query.candidate.is_check or self.regions.is_check
+
+    def _close_region(self, query: OpenQuery, *, is_whole: bool) -> None:
+        """Note the end of a region; if all regions are whole, their records are a list of everything."""
+        number = self._region_of(query)
+        if number is None:
+            return
+        regions, ledger, coverage = self.regions, self.ledger, self.ledger.coverage
+        if not query.is_check:
+            regions.keys.update_hashes(query.pages.keys.hashes())
+        if query.new and regions.is_check and number:
+            regions.is_check, coverage.drawn = False, KeySet()
+        regions.note_cap(ledger.result_cap, ledger.page_size)
+        regions.close(number, query.pages.matches, is_whole=is_whole, cap=ledger.result_cap, page_size=ledger.page_size)
+        if regions.is_whole and not regions.is_check and len(regions.keys) >= len(coverage.listed):
+            coverage.listed, coverage.is_list_complete, coverage.is_linked_list = regions.keys, True, False
+
     def _check_is_done(self, query: OpenQuery) -> bool:
         """Return True if a check query has too many matches to fetch."""
         too_many = (query.stated_total or 0) > MAX_CHECK_PAGES * query.last_page_size
@@ -401,6 +459,8 @@ class Chooser:
         if query.listing:
             return
         total = float(query.stated_total or 0)
+        if query.region:
+            return
         self.related.add(page.related)
         is_capped = 0 < self._reachable < total
         if query.pair:
@@ -435,13 +495,15 @@ class Chooser:
         if query.is_plain and query.query in self.everything:
             if ledger.coverage.listed is query.pages.keys:
                 ledger.coverage.is_list_complete = is_whole and not is_capped
-        elif is_whole and not is_capped and self.plan.goal == "complete":
+        elif is_whole and not is_capped and self.plan.goal == "complete" and self._draws(query):
             hashes = query.pages.keys.hashes()
-            ledger.coverage.drawn.update_hashes(self.checks.fair(hashes) if query.candidate.is_check else hashes)
+            is_word = query.candidate.is_check and not query.region
+            ledger.coverage.drawn.update_hashes(self.checks.fair(hashes) if is_word else hashes)
         if is_whole and not is_capped and self.plan.goal == "complete":
             self.words.mark_exhausted(query.pages.keys.hashes().tolist())
         if ledger.result_cap and is_whole and not is_capped and query.is_plain:
             self.words.set_exhausted(query.query)
+        self._close_region(query, is_whole=is_whole and not is_capped)
         if is_capped and not ledger.totals_are_usable and query.is_plain:
             matches = UNCOUNTED_FACTOR * finished.matches
             self.pairs.add_capped(query.query, matches)

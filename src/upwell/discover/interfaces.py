@@ -7,6 +7,7 @@ from dataclasses import replace
 from urllib.parse import quote, urldefrag, urlsplit
 
 from upwell.discover import declared, forms
+from upwell.discover.form_filters import filters_of
 from upwell.page import form_encoding as form_data
 from upwell.page.tree import TagTree
 from upwell.types import (
@@ -92,6 +93,7 @@ def from_form(form: Form, tree: TagTree, field: str = "", *, everything_chosen: 
     if everything_chosen:
         fields = form_data.choose_everything(tree, fields)
     return FormInterface(
+        filters=filters_of(form, tree, "" if choices else name),
         method=form.method,
         url=form.action,
         query_field=name,

@@ -37,6 +37,7 @@ from upwell.choose.ledger import SourceLedger
 from upwell.choose.list_candidates import ListCandidates, Listing
 from upwell.choose.prefix_queries import PrefixQueries
 from upwell.choose.proposers import RelatedQueries
+from upwell.choose.region_candidates import AskedRegion, Region, RegionCandidates
 from upwell.choose.repetition import Repetition
 from upwell.choose.result_pages import FinishedQuery, ResultPages
 from upwell.choose.url_repository import NumberQueue, UrlRepository
@@ -64,6 +65,7 @@ from upwell.types import (
     ArchivedBody,
     Decision,
     Estimate,
+    FormFilter,
     FormInterface,
     IndexInterface,
     JsonInterface,
@@ -109,7 +111,7 @@ ATTRIBUTES: Mapping[type, Mapping[str, Any]] = {
         "ledger": SourceLedger, "plan": Any, "language": str, "takes_text": bool, "is_about": bool, "words": WordYield, "short_words": MinWordLength,
         "common_words": CommonWords, "pairs": pairs.WordPairs, "facets": facet_candidates.FacetCandidates, "checks": CheckQueries,
         "proposers": list[RelatedQueries | PrefixQueries],
-        "related": RelatedQueries, "prefixes": PrefixQueries, "lists": ListCandidates, "open_queries": OpenQueries,
+        "related": RelatedQueries, "prefixes": PrefixQueries, "regions": RegionCandidates, "lists": ListCandidates, "open_queries": OpenQueries,
         "waiting": deque[str], "everything": tuple[str, ...], "_new_by_page": deque[int], "_put_off": list[OpenQuery], "_asked": set[str],
         "yields": YieldEstimator, "decision": Decision | None, "_pages": int, "_check_pages": int,
     },
@@ -123,7 +125,8 @@ ATTRIBUTES: Mapping[type, Mapping[str, Any]] = {
     MinWordLength: {"index": WordIndex, "_found": Counter[int], "_missed": Counter[int]},
     NumberQueue: {"_numbers": array, "_first": int},
     OpenQuery: {
-        "query": str, "pair": pairs.WordPair | None, "facet": facet_candidates.FacetCandidate | None, "listing": Listing | None, "is_prefix": bool,
+        "query": str, "pair": pairs.WordPair | None, "facet": facet_candidates.FacetCandidate | None, "region": AskedRegion | None,
+        "listing": Listing | None, "is_prefix": bool,
         "words": tuple[str, ...], "is_plain": bool,
     },
     PrefixQueries: {
@@ -132,6 +135,11 @@ ATTRIBUTES: Mapping[type, Mapping[str, Any]] = {
     },
     record_words.RecordWords: {
         "_blobs": record_words.Blobs, "_blocks": list[record_words._Block], "_first": int, "_cells": array, "_starts": array,
+    },
+    RegionCandidates: {
+        "filters": tuple[FormFilter, ...], "regions": list[Region], "keys": KeySet, "is_check": bool, "_waiting": list[int],
+        "_cap": int, "_checks": list[int] | None,
+        "_shares": dict[tuple[int, str], tuple[float, int]], "_useless": set[int],
     },
     RelatedQueries: {"words": WordIndex, "urls": UrlRepository, "_waiting": NumberQueue, "_tried": int, "_matched": int},
     ScriptPager: {"reader": SourceReader, "_argument": str, "_counts_records": bool, "_trials": int},
@@ -167,14 +175,14 @@ ATTRIBUTES: Mapping[type, Mapping[str, Any]] = {
     },
 }  # fmt: skip
 DATACLASSES: tuple[type, ...] = (
-    AddressInterface, Answer, ArchivedBody, ArgumentRole, Candidate, Column, Columns, ConsentPage, CoverageEvidence, CoverageStatement, CutRule, Discovery,
-    DriftWatch, EmptyModel, EntityColumn, EntityModel, Estimate, ExportReader, FinishedQuery, FormInterface, IndexInterface, JsonInterface, ListInterface,
-    LinkContext, ListLinks, ListReader, Listing, RecordAddresses, Repetition, Request, Response, ResultPages, Roles, SecondLevelLink, SiteContext,
-    SitemapReader, Skipped, SourceLedger, SourceModel, StatedTotals, TemplateTexts, TypedInterface, UrlPattern, facet_candidates.FacetCandidate,
+    AddressInterface, Answer, ArchivedBody, ArgumentRole, AskedRegion, Candidate, Column, Columns, ConsentPage, CoverageEvidence, CoverageStatement,
+    CutRule, Discovery, DriftWatch, EmptyModel, EntityColumn, EntityModel, Estimate, ExportReader, FinishedQuery, FormInterface, IndexInterface, JsonInterface,
+    ListInterface, LinkContext, ListLinks, ListReader, Listing, RecordAddresses, Region, Repetition, Request, Response, ResultPages, Roles,
+    SecondLevelLink, SiteContext, SitemapReader, Skipped, SourceLedger, SourceModel, StatedTotals, TemplateTexts, TypedInterface, UrlPattern, facet_candidates.FacetCandidate,
     facet_candidates.FacetCandidates, pairs.WordPair, pairs.WordPairs, pairs._Cooccurrence, record_pages.RecordPageReader, record_pages._PageTemplate,
 )  # fmt: skip
 NAMED_TUPLES: tuple[type, ...] = (
-    ColumnLocation, Decision, EntityTemplate, ExpectedYield, UrlColumn, WeighedCandidate, facet_candidates._StoredLink, record_words._Block,
+    ColumnLocation, Decision, EntityTemplate, ExpectedYield, FormFilter, UrlColumn, WeighedCandidate, facet_candidates._StoredLink, record_words._Block,
 )  # fmt: skip
 
 

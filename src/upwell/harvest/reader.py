@@ -22,6 +22,7 @@ from upwell.choose.plan import Plan, Reason
 from upwell.choose.record_words import Blobs, MemoryBlobs
 from upwell.discover import interfaces
 from upwell.discover.discovery import Discovery
+from upwell.discover.form_filters import fill_region
 from upwell.discover.forms import asks_for_password
 from upwell.discover.lists import ListLinks, RecordAddresses
 from upwell.discover.page_size import is_larger_page, larger_page_settings, with_setting
@@ -44,6 +45,7 @@ from upwell.store.state import State
 from upwell.types import (
     BrowserVisit,
     Decision,
+    FormInterface,
     Kind,
     ListInterface,
     Record,
@@ -427,6 +429,15 @@ class SourceReader:
             return self._whole_answers[query]
         self.interface = yield from with_purpose(with_fresh_tokens(self.interface, self.last_tree), "form page")
         return interfaces.fill(self.interface, query)
+
+    def request_for_region(
+        self, settings: Sequence[tuple[str, str]]
+    ) -> Generator[Request | BrowserVisit, Response | RenderedPage, Request]:
+        """Return the request for a region of the form, with a fresh form token if needed."""
+        self.interface = yield from with_purpose(with_fresh_tokens(self.interface, self.last_tree), "form page")
+        if not isinstance(self.interface, FormInterface):
+            raise TypeError("only a form has regions")
+        return fill_region(self.interface, settings)
 
     def _fresh_request(self, query: str) -> Request:
         """Return a request for a query sent before; without its query text the response is not taken from memory."""

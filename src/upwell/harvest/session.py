@@ -21,6 +21,7 @@ from upwell.choose.chooser import Chooser
 from upwell.choose.facet_candidates import facet_of_earlier_run
 from upwell.choose.list_candidates import MAX_LOOKS, Listing
 from upwell.choose.plan import Plan, Reason
+from upwell.choose.region_candidates import REGION_MARK
 from upwell.choose.size import requests_to
 from upwell.choose.url_repository import UrlRepository
 from upwell.discover import interfaces
@@ -49,6 +50,7 @@ from upwell.table.value_types import typed_fields
 from upwell.types import (
     BrowserVisit,
     Decision,
+    FormInterface,
     IndexInterface,
     ListInterface,
     Record,
@@ -138,7 +140,7 @@ class SourceSession:
         self.details = RecordPageReader(
             plan_of_record_pages(interface, context.plan), context.state, interface.url, urls=urls
         )
-        self.earlier_queries = tuple(q for q in context.earlier_queries if not q.startswith(LIST_MARK))
+        self.earlier_queries = tuple(q for q in context.earlier_queries if not q.startswith((LIST_MARK, REGION_MARK)))
         self.before = context.before
         self.walks_list = False  # True if the last page belongs to a list that continues
         self._has_looked_for_sitemap = self._has_looked_for_exports = False
@@ -154,6 +156,7 @@ class SourceSession:
             takes_text=not interface.choices and not isinstance(interface, ListInterface),
             is_about=bool(self.reader.about),
             min_chars=interface.min_chars,
+            filters=interface.filters if isinstance(interface, FormInterface) else (),
             urls=urls,
         )
         self.ledger.coverage.is_only_lists = isinstance(interface, ListInterface)
@@ -208,7 +211,9 @@ class SourceSession:
         elif isinstance(self.reader.interface, ListInterface):
             self._open_list(self.lists.of_interface(self.reader.interface))
         else:
-            given = self.reader.interface.choices or (*self.plan.words, *(self.earlier_queries or probes))
+            given = (*self.plan.words, *(self.earlier_queries or probes))
+            if not self.chooser.takes_text:  # with filters, their values are candidates
+                given = () if self.chooser.regions.regions else self.reader.interface.choices
             self.chooser.start(given)
 
     def _take_index(self, interface: IndexInterface) -> SessionSteps:
@@ -262,6 +267,9 @@ class SourceSession:
             request = Request(url=candidate.address, reuses=True)
         elif candidate.facet:
             request = next_page_request(NextPage(url=candidate.facet.link.url), candidate.facet.query)
+        elif candidate.region or not (candidate.query or self.chooser.takes_text):
+            settings = candidate.region.settings if candidate.region else ()
+            request = yield from self.reader.request_for_region(settings)
         else:
             request = yield from self.reader.request_for(candidate.query)
         return self.chooser.open(candidate, request)
@@ -390,7 +398,11 @@ class SourceSession:
             has_next=following is not None,
             is_understood=not query.listing or bool(reading.records) or not query.listing.reader.records.on(tree),
             is_refused=reading.kind == "error" and response.status < 400,
-            links=lambda: [] if reader.about or query.listing else facet_links(tree, ledger.model.roles, query.query),
+            links=lambda: (
+                []
+                if reader.about or query.listing or query.region
+                else facet_links(tree, ledger.model.roles, query.query)
+            ),
             related=related_queries(tree, ledger.model.roles, query.query)
             if self.plan.goal == "representative"
             else (),
