@@ -36,7 +36,7 @@ from upwell.page.formats import read_page
 from upwell.page.language import language_of
 from upwell.page.tokens import query_words, words_of_query
 from upwell.page.tree import TagTree
-from upwell.source.apply import Reading, apply
+from upwell.source.apply import Reading, apply, misread_counts
 from upwell.source.drift import DriftWatch
 from upwell.source.learn import distinct_answers, learn_source
 from upwell.source.model import SourceModel
@@ -260,7 +260,7 @@ class SourceReader:
         listed = dict.fromkeys((*own, *broad, *words_of_page(self.discovery.home)))
         words = values or tuple(word for word in listed if len(word) >= self.interface.min_chars)
         answers: list[Answer] = []
-        asked, further_words = 0, tuple[str, ...]()
+        asked, further_words, misread = 0, tuple[str, ...](), None
         for start in range(0, min(len(words), MAX_PROBE_ROUNDS * probes), probes):
             batch = words[start : start + probes]
             answers += yield from self._answers(batch, "probe")
@@ -282,13 +282,21 @@ class SourceReader:
             # what a single answer shows may be its two columns
             full = sum(bool(apply(self.ledger.model, answer.page).records) for answer in answers)
             is_sure = full >= MIN_FULL_ANSWERS or start or values or self.about
-            if (self.ledger.model.leader and is_sure) or self.spent().limit_reached:
+            misread = misread_counts(self.ledger.model, [answer.page for answer in answers])
+            if (self.ledger.model.leader and is_sure and not misread) or self.spent().limit_reached:
                 break
         if not self.ledger.model.leader and self.spent().limit_reached:
             raise BudgetSpent(f"{self.spent().why} before the answers of {self.interface.url} could be read")
         pages = [answer.page for answer in answers]
         if not self.ledger.model.leader:
             raise NothingLearned(unreadable_reason(self.interface.url, pages, self.discovery.home, self.ledger.skipped))
+        if misread:
+            model, self.ledger.model = self.ledger.model, SourceModel()
+            raise NothingLearned(
+                f"the answers of {self.interface.url} are not read correctly: one says that it shows {misread[0]} records or more, and "
+                f"{misread[1]} {'was' if misread[1] == 1 else 'were'} read, in {model.pagelet}; mark a record of an answer with "
+                "`upwell serve`, or give words with many matches with --words"
+            )
         queries = [answer.query for answer in answers]
         roles = learn_roles(pages, queries, query_field=self.interface.query_field or "")
         self.ledger.model = replace(self.ledger.model, roles=roles)
@@ -299,9 +307,14 @@ class SourceReader:
         return (*words[:asked], *further_words)
 
     def _learn(self, answers: Sequence[Answer]) -> None:
-        """Learn the source model; if that fails with nonsense answers as background, without them, because some sources answer any word."""
+        """Learn the source model; if that fails or reads no answer right, without the answers to nonsense: some sources answer any word."""
         model = learn_source(answers, self.background)
-        self.ledger.model = model if model.leader else learn_source(answers)
+        pages = [answer.page for answer in answers]
+        if not model.leader or misread_counts(model, pages):
+            alone = learn_source(answers)
+            if not model.leader or (alone.leader and not misread_counts(alone, pages)):
+                model = alone
+        self.ledger.model = model
 
     def _following_pages(
         self, answers: Sequence[Answer]
