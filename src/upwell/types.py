@@ -118,6 +118,9 @@ class Request:
     headers: tuple[tuple[str, str], ...] = ()  # set by a script of the page; the site may require them
     # how the request is handled; not sent
     reuses: bool = field(default=False, compare=False)  # a response to the same request earlier in this run may be used
+    is_of_session: bool = field(
+        default=False, compare=False
+    )  # what is answered depends on earlier requests; never reused
     is_consent: bool = field(default=False, compare=False)  # it clicks the button of a consent page
     decision: Decision | None = field(default=None, compare=False, repr=False)  # why it is sent
     context: LinkContext | None = field(default=None, compare=False, repr=False)  # what the page says about the link

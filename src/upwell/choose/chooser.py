@@ -112,6 +112,8 @@ class Chooser:
             self.everything = ("",)
         # new records per page, without check queries
         self._new_by_page: deque[int] = deque(maxlen=plan.patience * CAPPED_PATIENCE)
+        self.is_serial = False  # the pages of a query are read to the end before another is asked
+        self._again: deque[Candidate] = deque()  # to be asked again, because their further pages cannot be told apart
         self._put_off: list[OpenQuery] = []  # postponed after failures, to be tried once more
         self._asked: set[str] = set()
         self.yields = YieldEstimator(ledger, self.words, self.everything)
@@ -183,8 +185,20 @@ class Chooser:
             self.facets.mark_asked()
         return chosen.choice
 
+    def ask_serially(self) -> None:
+        """Read each query to its end before the next, and ask those again that are open: the server keeps only the results of the last."""
+        self.is_serial = True
+        for query in [each for each in self.open_queries if not each.listing]:
+            self.open_queries.remove(query)
+            self._again.append(query.candidate)
+
     def _next_uncompared(self) -> Candidate | OpenQuery | None:
         """Return what is asked without a comparison: given queries, and check queries when they are due."""
+        if self.is_serial:
+            if (current := next((query for query in self.open_queries if not query.listing), None)) is not None:
+                return current
+            if self._again:
+                return self._again.popleft()
         while self.waiting:
             given = self.waiting.popleft()
             if given in self.everything or self.words.accepts(given):
@@ -299,6 +313,8 @@ class Chooser:
         if query.failures < MAX_FAILURES:
             return
         self.open_queries.remove(query)
+        if self.is_serial and query.pages.pages:
+            return  # its next page cannot be asked later
         if query.failures == MAX_FAILURES:
             self._put_off.append(query)
         elif query.region:

@@ -5,7 +5,7 @@ split       the parts of a region: one per value of a select, or the halves of a
 whole       a region that was read to its end below the result cap, or all parts of which are whole
 
 A region is asked like a query. If it has more matches than the result cap, it is split by the filter that promises to cover it with the
-fewest requests. A filter that narrows nothing is dropped once two of its values state the total of the region that they should narrow;
+fewest requests. A filter that narrows nothing is dropped once one of its values states the total of the region that it should narrow;
 where the parts state fewer matches than the region, it is split by another filter too. If the first region is whole, all records with
 values in the filters are held; regions by other filters then show whether that leaves out any.
 """
@@ -31,7 +31,6 @@ UNCOUNTED_FACTOR = (
 FULL_SHARE = 0.8  # of the result cap that the parts of a region should have at most on average, because they differ in size; not swept
 SAME_SHARE = 0.98  # of the total of a region, from which a value of a filter narrows nothing
 MIN_COVERED_SHARE = 0.98  # of the total of a region, below which its parts leave out records
-MIN_SAME = 2  # values that narrow nothing after which their filter is dropped
 RANGE_REQUESTS = 8  # requests until the ends of a range are known; not swept
 WIDEST_RATIO = 100.0  # of the ends of an interval of numbers, above which it is split by their geometric mean
 FIRST_DATE, DATE_STEP = 730_120, 3653  # 2000-01-01, and ten years, by which an open interval of dates is first split
@@ -100,6 +99,7 @@ class RegionCandidates:
             None  # regions by another filter, which show whether the parts leave out records
         )
         self._useless: set[int] = set()  # filters that narrow nothing
+        self._leaky: set[int] = set()  # filters in which some records have no value; used last
 
     @property
     def is_whole(self) -> bool:
@@ -151,9 +151,12 @@ class RegionCandidates:
         region = self.regions[number]
         region.total = total
         if self._narrows_nothing(number):
-            self._discard(region.parent)
-            if not self._split(region.parent, cap, page_size):
-                self.regions[region.parent].state = "capped"
+            useless = self.regions[region.parent].tried[-1]
+            for at, each in enumerate(list(self.regions)):
+                if each.state == "split" and each.tried[-1:] == (useless,):
+                    self._discard(at)
+                    if not self._split(at, cap, page_size):
+                        each.state = "capped"
             return True
         self._learn_share(number)
         return 0 < cap < total and region.state == "open" and self._split(number, cap, page_size)
@@ -249,13 +252,19 @@ class RegionCandidates:
             region.state = "failed"
 
     def _narrows_nothing(self, number: int) -> bool:
-        """Return True if the filter by which a region was made narrows nothing: two parts have as many matches as the whole."""
+        """Return True if the filter by which a region was made narrows nothing, or hardly, and another can take its place.
+
+        A part has as many matches as the whole; of an interval, which may have open ends, both halves.
+        """
         parent = self.regions[number].parent
         if parent < 0 or not self.regions[parent].total:
             return False
         above = self.regions[parent]
         totals = [part.total for part in map(self.regions.__getitem__, above.parts) if part.total]
-        if len(totals) < MIN_SAME or min(totals) < SAME_SHARE * above.total or max(totals) > above.total:
+        is_choice = self.filters[above.tried[-1]].kind == "choice"
+        if len(totals) < (1 if is_choice else 2) or min(totals) < SAME_SHARE * above.total:
+            return False
+        if not any(self._can_split(above, at) for at in range(len(self.filters))):
             return False
         self._useless.add(above.tried[-1])
         return True
@@ -289,9 +298,11 @@ class RegionCandidates:
         if not possible:
             return False
         matches = max(region.matches, 1.0)
-        at = min(
-            possible, key=lambda at: (self.filters[at].is_optional, self._cost(region, at, matches, cap, page_size))
-        )
+
+        def order(at: int) -> tuple[bool, bool, float]:
+            return self.filters[at].is_optional, at in self._leaky, self._cost(region, at, matches, cap, page_size)
+
+        at = min(possible, key=order)
         region.state, region.tried, region.parts = "split", (*region.tried, at), []
         for part in self._parts(region, at):
             part.parent = number
@@ -359,6 +370,8 @@ class RegionCandidates:
             return
         covered = sum(part.matches for part in parts)
         is_whole = all(part.state == "whole" for part in parts) and covered >= MIN_COVERED_SHARE * region.total
+        if covered < MIN_COVERED_SHARE * region.total and all(part.state in ("whole", "failed") for part in parts):
+            self._leaky.add(region.tried[-1])
         if is_whole and covered:
             region.state, region.seen = "whole", max(region.seen, int(covered))
         elif self._split(number, cap, page_size):

@@ -113,6 +113,7 @@ ATTRIBUTES: Mapping[type, Mapping[str, Any]] = {
         "proposers": list[RelatedQueries | PrefixQueries],
         "related": RelatedQueries, "prefixes": PrefixQueries, "regions": RegionCandidates, "lists": ListCandidates, "open_queries": OpenQueries,
         "waiting": deque[str], "everything": tuple[str, ...], "_new_by_page": deque[int], "_put_off": list[OpenQuery], "_asked": set[str],
+        "is_serial": bool, "_again": deque[Candidate],
         "yields": YieldEstimator, "decision": Decision | None, "_pages": int, "_check_pages": int,
     },
     CommonWords: {"index": WordIndex, "_waiting": deque[str], "_misses": int},
@@ -139,7 +140,7 @@ ATTRIBUTES: Mapping[type, Mapping[str, Any]] = {
     RegionCandidates: {
         "filters": tuple[FormFilter, ...], "regions": list[Region], "keys": KeySet, "is_check": bool, "_waiting": list[int],
         "_cap": int, "_checks": list[int] | None,
-        "_shares": dict[tuple[int, str], tuple[float, int]], "_useless": set[int],
+        "_shares": dict[tuple[int, str], tuple[float, int]], "_useless": set[int], "_leaky": set[int],
     },
     RelatedQueries: {"words": WordIndex, "urls": UrlRepository, "_waiting": NumberQueue, "_tried": int, "_matched": int},
     ScriptPager: {"reader": SourceReader, "_argument": str, "_counts_records": bool, "_trials": int},
@@ -147,7 +148,7 @@ ATTRIBUTES: Mapping[type, Mapping[str, Any]] = {
         "interface": SearchInterface, "discovery": Discovery, "plan": Any, "observe": Any, "spent": Any,
         "rng": np.random.Generator, "language": str, "about": tuple[str, ...],
         "ledger": SourceLedger, "last_tree": TagTree | None, "background": list[Answer], "fields_of": dict[str, Mapping[str, str]],
-        "errors_in_a_row": int, "_recent": deque[tuple[Response, str, Kind]], "_drift": DriftWatch, "_last_query_with_records": str,
+        "errors_in_a_row": int, "keeps_results": bool, "_recent": deque[tuple[Response, str, Kind]], "_drift": DriftWatch, "_last_query_with_records": str,
         "_probed_share": float, "_whole_answers": dict[str, Request],
     },
     SourceSession: {
@@ -155,6 +156,7 @@ ATTRIBUTES: Mapping[type, Mapping[str, Any]] = {
         "lists": ListFinder,
         "details": record_pages.RecordPageReader, "earlier_queries": tuple[str, ...], "before": Mapping[str, set[str]], "walks_list": bool,
         "_has_looked_for_sitemap": bool, "_has_looked_for_exports": bool, "_page_steps": ScriptPager, "missing": set[str],
+        "_next_requests": dict[str, tuple[str, tuple[str, ...]]],
         "_dead_ends": set[str], "ended": dict[str, bool], "chooser": Chooser,
     },
     UrlRepository: {"blobs": record_words.Blobs, "_texts": record_words.WordTexts, "_numbers": KeyNumbers, "_is_done": bytearray},
@@ -176,10 +178,11 @@ ATTRIBUTES: Mapping[type, Mapping[str, Any]] = {
 }  # fmt: skip
 DATACLASSES: tuple[type, ...] = (
     AddressInterface, Answer, ArchivedBody, ArgumentRole, AskedRegion, Candidate, Column, Columns, ConsentPage, CoverageEvidence, CoverageStatement,
-    CutRule, Discovery, DriftWatch, EmptyModel, EntityColumn, EntityModel, Estimate, ExportReader, FinishedQuery, FormInterface, IndexInterface, JsonInterface,
-    ListInterface, LinkContext, ListLinks, ListReader, Listing, RecordAddresses, Region, Repetition, Request, Response, ResultPages, Roles,
-    SecondLevelLink, SiteContext, SitemapReader, Skipped, SourceLedger, SourceModel, StatedTotals, TemplateTexts, TypedInterface, UrlPattern, facet_candidates.FacetCandidate,
-    facet_candidates.FacetCandidates, pairs.WordPair, pairs.WordPairs, pairs._Cooccurrence, record_pages.RecordPageReader, record_pages._PageTemplate,
+    CutRule, Discovery, DriftWatch, EmptyModel, EntityColumn, EntityModel, Estimate, ExportReader, FinishedQuery, FormInterface, IndexInterface,
+    JsonInterface, ListInterface, LinkContext, ListLinks, ListReader, Listing, RecordAddresses, Region, Repetition, Request, Response, ResultPages, Roles,
+    SecondLevelLink, SiteContext, SitemapReader, Skipped, SourceLedger, SourceModel, StatedTotals, TemplateTexts, TypedInterface, UrlPattern,
+    facet_candidates.FacetCandidate, facet_candidates.FacetCandidates, pairs.WordPair, pairs.WordPairs, pairs._Cooccurrence, record_pages.RecordPageReader,
+    record_pages._PageTemplate,
 )  # fmt: skip
 NAMED_TUPLES: tuple[type, ...] = (
     ColumnLocation, Decision, EntityTemplate, ExpectedYield, FormFilter, UrlColumn, WeighedCandidate, facet_candidates._StoredLink, record_words._Block,

@@ -170,7 +170,8 @@ async def drive(
                 elif rendered and wanted.url.startswith(rendered):
                     answer = await chromium.fetch(wanted)
                 else:
-                    answer = await net.fetch(wanted, reuse=bool(wanted.query) or wanted.reuses)
+                    may_reuse = (bool(wanted.query) or wanted.reuses) and not wanted.is_of_session
+                    answer = await net.fetch(wanted, reuse=may_reuse)
             except (Unreachable, Forbidden, MissingExtra) as error:
                 logger.info("%s: %s", shown_url(wanted.url), net.access.hide(str(error)))
                 wanted, result = await thread.run(lambda error=error: advance(doing, lambda: steps.throw(error)))  # type: ignore[misc] # bound as default

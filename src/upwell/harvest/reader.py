@@ -229,6 +229,8 @@ class SourceReader:
         self.background: list[Answer] = []  # answers to nonsense words, without their responses
         self.fields_of: dict[str, Mapping[str, str]] = {}  # fields of the first records, by key
         self.errors_in_a_row = 0
+        # the server keeps the results of the last query in its session: further pages have the same address for all queries
+        self.keeps_results = False
         self._recent: deque[tuple[Response, str, Kind]] = deque(maxlen=RECENT_ANSWERS)
         self._drift = DriftWatch(model, window=RECENT_ANSWERS, min_answers=RECENT_ANSWERS)
         self._last_query_with_records = ""
@@ -466,7 +468,8 @@ class SourceReader:
         """
         decision = why if isinstance(why, Decision) else purpose(why, request)
         try:
-            response = yield replace(request, decision=decision._replace(source=self.interface.url))
+            decision = decision._replace(source=self.interface.url)
+            response = yield replace(request, decision=decision, is_of_session=self.keeps_results)
             if not isinstance(response, Response):
                 raise TypeError("a Request is answered by a Response")
             tree = read_page(response.body, response.url, response.headers)

@@ -39,6 +39,14 @@ __all__ = [
     "posts_without_search",
 ]
 
+
+class Hit(NamedTuple):
+    """An acting word and the feature that it sets."""
+
+    word: str
+    feature: str
+
+
 CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 INVISIBLE = re.compile(
     "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
@@ -115,6 +123,8 @@ SMALL_WORDS = frozenset((
 ))  # fmt: skip
 # Verbs of one language that stand inside the texts of another as an article: Danish "del" (share) in Spanish "registro del estado".
 ARTICLES = frozenset(("del",))
+# Verbs that name what is searched inside the text of a form that searches: "search the register".
+NOUNS_OF_SEARCHES = frozenset((Hit("register", "around inner verb"),))
 # Words that make a label a command instead of a title: "delete this item", "buy now".
 COMMAND_WORDS = frozenset((
     "this", "now", "my", "your", "item", "items", "cart", "basket", "bag", "account", "me", "here", "order", "comment", "post", "message",
@@ -160,13 +170,6 @@ FEATURES: tuple[str, ...] = (
     "record title",
     "several places",
 )  # fmt: skip
-
-
-class Hit(NamedTuple):
-    """An acting word and the feature that it sets."""
-
-    word: str
-    feature: str
 
 
 class _Vocabulary(NamedTuple):
@@ -466,7 +469,8 @@ def _context_hits(context: LinkContext) -> list[Hit]:
     for mark in context.marks:
         hits += _mark_hits(mark)
     if context.around:
-        hits += _around_hits(context.around[:MAX_AROUND_CHARS], context.is_button)
+        around = _around_hits(context.around[:MAX_AROUND_CHARS], context.is_button)
+        hits += [hit for hit in around if not (context.is_search and hit in NOUNS_OF_SEARCHES)]
     return hits
 
 
