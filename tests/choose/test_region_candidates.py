@@ -114,3 +114,16 @@ def test_a_complete_list_without_a_total_is_tested_by_regions() -> None:
 
     assert regions.next(200, 200, 20, 0) is not None
     assert regions.is_check
+
+
+def test_a_form_that_wants_words_is_left_to_them() -> None:
+    """Neither the form without values nor its first values return anything."""
+    regions = RegionCandidates(FILTERS)
+    regions.close(0, 0, is_whole=True, cap=0, page_size=10)
+    asked = 0
+    while (proposal := regions.next(0, 600, 10, 0)) is not None:
+        asked += 1
+        regions.mark_asked(proposal[0].number)
+        regions.close(proposal[0].number, 0, is_whole=True, cap=0, page_size=10)
+
+    assert asked < len(STATES)

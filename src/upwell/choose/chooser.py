@@ -52,6 +52,7 @@ __all__ = ["Chooser"]
 CAPPED_PATIENCE = 5  # patience multiplier while answers are capped and the coverage goal is not met; not swept
 # share of the records held that a request may return as new while the source counts as saturated
 SATURATED_SHARE = 3e-5
+MAX_KEYS_COMPARED = 50  # keys of a first page by which the first pages of two regions are compared
 MAX_CHECK_PAGES = 5  # pages of a check query if the source states no total
 MAX_OTHERS = 4  # candidates that a decision records besides the chosen one
 MAX_FAILURES = 2  # failures of one page in a row before its query is postponed
@@ -134,8 +135,9 @@ class Chooser:
         ledger, held = self.ledger, len(self.ledger)
         is_incomplete = ledger.result_cap and held < self.plan.coverage * ledger.size.estimate
         patience = self.plan.patience * (CAPPED_PATIENCE if is_incomplete else 1)
+        has_regions = bool(self.regions.waiting) and not self.takes_text  # where nothing else is left to ask
         last = list(self._new_by_page)[-patience:]
-        is_dry = len(last) == patience and sum(last) <= SATURATED_SHARE * held * patience
+        is_dry = not has_regions and len(last) == patience and sum(last) <= SATURATED_SHARE * held * patience
         if is_dry and (
             ledger.result_cap or not ledger.totals_are_near or self.open_queries.largest_total() <= held
         ):  # unless the stated totals promise more
@@ -440,8 +442,13 @@ class Chooser:
     def _splits_region(self, query: OpenQuery) -> bool:
         """Note the total of a region on its first page; return True if it was split, so that its other pages need not be read."""
         number, ledger = self._region_of(query), self.ledger
-        if number is None or not query.stated_total or not ledger.can_use_total(query.stated_total):
+        if number is None:
             return False
+        first_keys = query.pages.keys.hashes()[:MAX_KEYS_COMPARED].tolist()
+        if not query.stated_total or not ledger.can_use_total(query.stated_total):
+            return query.region is not None and self.regions.note_first(
+                number, first_keys, ledger.result_cap, ledger.page_size
+            )
         is_split = self.regions.note_total(number, query.stated_total, ledger.result_cap, ledger.page_size)
         return is_split and not (query.is_plain and self.takes_text)
 
@@ -461,6 +468,7 @@ class Chooser:
             regions.is_check, coverage.drawn = False, KeySet()
         regions.note_cap(ledger.result_cap, ledger.page_size)
         regions.close(number, query.pages.matches, is_whole=is_whole, cap=ledger.result_cap, page_size=ledger.page_size)
+        ledger.is_cut_off = not self.takes_text and regions.regions[0].state != "whole"
         if regions.is_whole and not regions.is_check and len(regions.keys) >= len(coverage.listed):
             coverage.listed, coverage.is_list_complete, coverage.is_linked_list = regions.keys, True, False
 

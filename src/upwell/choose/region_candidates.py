@@ -29,6 +29,9 @@ UNCOUNTED_FACTOR = (
     2.0  # a capped region without a total is assumed to have at least this many times the matches returned
 )
 FULL_SHARE = 0.8  # of the result cap that the parts of a region should have at most on average, because they differ in size; not swept
+MAX_EMPTY_PARTS = (
+    5  # first parts without a match, after which a form that returns nothing without values is left to words; not swept
+)
 SAME_SHARE = 0.98  # of the total of a region, from which a value of a filter narrows nothing
 MIN_COVERED_SHARE = 0.98  # of the total of a region, below which its parts leave out records
 RANGE_REQUESTS = 8  # requests until the ends of a range are known; not swept
@@ -75,6 +78,7 @@ class Region:
     seen: int = 0  # matches returned
     tried: tuple[int, ...] = ()  # filters that it was split by
     parts: list[int] = field(default_factory=list)  # of the last split
+    first: list[int] = field(default_factory=list)  # hashes of keys of its first page
 
     @property
     def matches(self) -> float:
@@ -161,6 +165,21 @@ class RegionCandidates:
         self._learn_share(number)
         return 0 < cap < total and region.state == "open" and self._split(number, cap, page_size)
 
+    def note_first(self, number: int, first: list[int], cap: int, page_size: int) -> bool:
+        """Note the first page of a region without a total; return True if the region was split, because it begins like a capped one."""
+        region = self.regions[number]
+        region.first = sorted(first)
+        above = self.regions[region.parent] if region.parent >= 0 else None
+        if above is None or not cap or not region.first or above.first != region.first or region.state != "open":
+            return False
+        region.expected = max(region.expected, UNCOUNTED_FACTOR * cap)
+        return self._split(number, cap, page_size)
+
+    @property
+    def waiting(self) -> int:
+        """Return the number of regions that were not asked yet."""
+        return len(self._waiting)
+
     def close(
         self, number: int, seen: int, *, is_whole: bool, cap: int, page_size: int, is_tested: bool = False
     ) -> None:
@@ -189,6 +208,10 @@ class RegionCandidates:
             return
         else:
             region.state = "capped" if is_capped else "failed"
+        if not region.seen and self._wants_words(region.parent):
+            self._discard(0)
+            self.regions[0].state = "failed"
+            return
         self._settle(region.parent, cap, page_size)
 
     def note_cap(self, cap: int, page_size: int) -> None:
@@ -268,6 +291,13 @@ class RegionCandidates:
             return False
         self._useless.add(above.tried[-1])
         return True
+
+    def _wants_words(self, parent: int) -> bool:
+        """Return True if neither the form without values nor the first parts return anything: it wants words, too."""
+        if parent or self.regions[0].seen:
+            return False
+        asked = [part for part in self.regions[1:] if part.parent == 0 and part.state != "waiting"]
+        return len(asked) >= MAX_EMPTY_PARTS and not any(part.seen for part in asked)
 
     def _discard(self, number: int) -> None:
         """Discard the parts of a region."""
