@@ -127,3 +127,19 @@ def test_a_form_that_wants_words_is_left_to_them() -> None:
         regions.close(proposal[0].number, 0, is_whole=True, cap=0, page_size=10)
 
     assert asked < len(STATES)
+
+
+def test_a_total_that_may_stop_at_the_result_cap_is_tested() -> None:
+    """Three parts are asked before a first region that ends with a full page counts as whole, though it states that it is."""
+    regions = RegionCandidates(FILTERS[:1])
+    regions.note_total(0, 200, 0, 20)
+    regions.close(0, 200, is_whole=True, cap=0, page_size=20)
+    tested = 0
+    while regions.needs_test:
+        region, _ = regions.next(200, 200, 20, 0) or pytest.fail("no region")
+        regions.mark_asked(region.number)
+        regions.close(region.number, 9, is_whole=True, cap=0, page_size=20)
+        tested += 1
+
+    assert tested == 3
+    assert not regions.is_whole

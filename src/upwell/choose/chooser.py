@@ -142,6 +142,8 @@ class Chooser:
             ledger.result_cap or not ledger.totals_are_near or self.open_queries.largest_total() <= held
         ):  # unless the stated totals promise more
             return "saturated"
+        if self.regions.needs_test:
+            return None
         if ledger.is_listed_elsewhere:
             return "coverage"
         if not held or ledger.lower_bound or held < self.plan.coverage * ledger.size.high:

@@ -29,6 +29,7 @@ UNCOUNTED_FACTOR = (
     2.0  # a capped region without a total is assumed to have at least this many times the matches returned
 )
 FULL_SHARE = 0.8  # of the result cap that the parts of a region should have at most on average, because they differ in size; not swept
+MIN_TESTS = 3  # parts that show whether the first region is whole although it may end at a result cap; not swept
 MAX_EMPTY_PARTS = (
     5  # first parts without a match, after which a form that returns nothing without values is left to words; not swept
 )
@@ -176,6 +177,13 @@ class RegionCandidates:
         return self._split(number, cap, page_size)
 
     @property
+    def needs_test(self) -> bool:
+        """Return True if too few parts show yet whether the first region is really whole."""
+        parts = [part.state for part in self.regions[1:] if part.parent == 0]
+        is_left = "waiting" in parts or "open" in parts or bool(self._waiting)
+        return self.is_check and is_left and sum(part in ("whole", "capped", "split") for part in parts) < MIN_TESTS
+
+    @property
     def waiting(self) -> int:
         """Return the number of regions that were not asked yet."""
         return len(self._waiting)
@@ -195,19 +203,21 @@ class RegionCandidates:
         is_short = MIN_COVERED_SHARE * region.total > seen
         is_capped = bool(seen) and (is_short or 0 < cap <= seen)
         wants_value = not number and not seen  # the form wants at least one value
-        is_check = not number and is_whole and not (region.total or is_tested or wants_value)
+        # the largest region ends with a full page: perhaps there, or at a total that stops at a result cap, the source stops
+        is_full = not cap and seen >= 2 * page_size and not seen % max(1, page_size)
+        is_full = is_full and seen >= max(each.seen for each in self.regions) and not is_tested
+        is_capped |= is_full and number > 0
+        is_check = not number and is_whole and not (is_tested or wants_value) and (is_full or not region.total)
         self.is_check |= is_check
         if wants_value or is_capped:
             region.expected = max(region.expected, UNCOUNTED_FACTOR * (seen or max(cap, page_size)))
         if not is_part:
             region.state = "whole" if is_whole and not is_short else "capped"
             return
-        if is_whole and not (is_short or wants_value or is_check):
-            region.state = "whole"
-        elif (wants_value or is_capped or is_check) and self._split(number, cap, page_size):
+        if (wants_value or is_capped or is_check) and self._split(number, cap, page_size):
             return
-        else:
-            region.state = "capped" if is_capped else "failed"
+        is_read = is_whole and not (is_short or wants_value)
+        region.state = "whole" if is_read else "capped" if is_capped else "failed"
         if not region.seen and self._wants_words(region.parent):
             self._discard(0)
             self.regions[0].state = "failed"
@@ -280,7 +290,7 @@ class RegionCandidates:
         A part has as many matches as the whole; of an interval, which may have open ends, both halves.
         """
         parent = self.regions[number].parent
-        if parent < 0 or not self.regions[parent].total:
+        if parent < 0 or not self.regions[parent].total or self.is_check:
             return False
         above = self.regions[parent]
         totals = [part.total for part in map(self.regions.__getitem__, above.parts) if part.total]
