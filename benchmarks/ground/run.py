@@ -62,13 +62,15 @@ def harvest(source: SimulatedSource, *, seed: int = 0, budget: int = 0) -> Resul
     ledger = SourceLedger(
         interface=FormInterface(method="GET", url="http://ground/", query_field="q"), model=SourceModel()
     )
-    chooser = Chooser(ledger, plan, language="en", takes_text=True, is_about=False)
+    setting = source.setting
+    has_text = setting.form == "text"
+    chooser = Chooser(ledger, plan, language="en", takes_text=has_text, is_about=False, filters=setting.filters)
     rng = np.random.default_rng([seed, 2])
     home = [w for i in rng.choice(number, HOME_WORDS) for w in tokens(source.collection.titles[i])[-1:]]
     broad = broad_queries("en")
     probes = tuple(dict.fromkeys((*home[:2], *broad[len(EVERYTHING) :], *home)))[: plan.probes]
-    chooser.start(probes)
-    source.requests += NONSENSE
+    chooser.start(probes if has_text else ())
+    source.requests += NONSENSE if has_text else 0
     result = Result(dict.fromkeys(map(str, SHARES)))
     waiting = list(MOMENTS)
 
@@ -97,7 +99,7 @@ def harvest(source: SimulatedSource, *, seed: int = 0, budget: int = 0) -> Resul
                 continue
             break
         query: OpenQuery = chooser.open(chosen) if isinstance(chosen, Candidate) else chosen
-        link = query.facet.link.url if query.facet else ""
+        link = query.facet.link.url if query.facet else query.region.text if query.region else ""
         page = source.ask(query.query, link, query.pages.pages + 1)
         if page is None:
             chooser.fail(query)

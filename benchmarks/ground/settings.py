@@ -77,6 +77,8 @@ def _grid() -> list[Setting]:
         Setting(name="cap50-silent", cap=50, totals="none", page=50, pager=False),
         Setting(name="cap100-silent-title", cap=100, totals="none", shows="title", stops=True),
         Setting(name="cap1000-silent", cap=1000, totals="none", stops=True),
+        Setting(name="cap200-form", cap=200, form="filters", nothing="all"),
+        Setting(name="cap200-form-silent", cap=200, form="filters", nothing="none", totals="none"),
         Setting(name="cap200-wrong", cap=200, totals="wrong"),
         Setting(name="cap200-fails", cap=200, failures=0.05),
         Setting(name="cap200-duplicates", cap=200, duplicates=0.05),

@@ -14,7 +14,7 @@ from upwell.answers.facets import SecondLevelLink
 from upwell.answers.totals import StatedTotals
 from upwell.choose.candidates import AnswerPage
 from upwell.page.tokens import stem, stop_words_of, tokens
-from upwell.types import Record
+from upwell.types import FormFilter, Record
 
 __all__ = ["Collection", "Setting", "SimulatedSource"]
 
@@ -48,9 +48,18 @@ class Setting:
     facets: bool = False
     counts: bool = True  # facets state their number of matches
     orders: bool = False  # links to other sort orders
+    form: Literal["text", "filters"] = "text"  # filters: a select and a range of numbers, and no text field
     pager: bool = True  # False: only one page
     failures: float = 0.0  # share of the requests that fail
     duplicates: float = 0.0  # share of the matches that are returned twice
+
+    @property
+    def filters(self) -> tuple[FormFilter, ...]:
+        """Return the filters of the form, besides its text field."""
+        if self.form == "text":
+            return ()
+        categories = tuple(map(str, range(CATEGORIES)))
+        return FormFilter(("category",), "choice", categories), FormFilter(("from", "to"), "number")
 
     @property
     def is_counted(self) -> bool:
@@ -209,13 +218,17 @@ class SimulatedSource:
 
     def _matches(self, query: str, link: str) -> Numbers | None:
         """Return all matches in sort order; None if the source answers with an error."""
-        found = self._found(query)
+        has_values = bool(link) and self.setting.form == "filters"
+        found = np.arange(len(self.collection)) if has_values else self._found(query)
         if found is None:
             return None
         order = self.setting.order
         for name, _, value in (part.partition("=") for part in link.split("&") if part):
             if name == "order":
                 order = value  # type: ignore[assignment] # one of ORDERS
+            elif name in ("from", "to"):
+                years = self.collection.facets["year"][found]
+                found = found[years >= int(value) if name == "from" else years <= int(value)]
             else:
                 found = found[self.collection.facets[name][found] == int(value)]
         if order == "relevance":

@@ -27,7 +27,9 @@ __all__ = [
     "Decision",
     "Estimate",
     "Field",
+    "FilterKind",
     "Form",
+    "FormFilter",
     "FormInterface",
     "FormKind",
     "IndexInterface",
@@ -116,6 +118,9 @@ class Request:
     headers: tuple[tuple[str, str], ...] = ()  # set by a script of the page; the site may require them
     # how the request is handled; not sent
     reuses: bool = field(default=False, compare=False)  # a response to the same request earlier in this run may be used
+    is_of_session: bool = field(
+        default=False, compare=False
+    )  # what is answered depends on earlier requests; never reused
     is_consent: bool = field(default=False, compare=False)  # it clicks the button of a consent page
     decision: Decision | None = field(default=None, compare=False, repr=False)  # why it is sent
     context: LinkContext | None = field(default=None, compare=False, repr=False)  # what the page says about the link
@@ -203,6 +208,20 @@ class Field:
     min_chars: int = 0  # minimum length of a text that a browser submits
 
 
+FilterKind = Literal["choice", "number", "date"]
+
+
+class FormFilter(NamedTuple):
+    """Controls of a form that narrow its answers: one with several values, or the two ends of a range."""
+
+    names: tuple[str, ...]  # of the field, or of the fields for the lower and the upper end
+    kind: FilterKind
+    values: tuple[str, ...] = ()  # of a choice, those that narrow
+    any_value: str = ""  # of a choice, the one that narrows nothing
+    is_optional: bool = True  # False: every value narrows
+    format: str = ""  # of dates, as for `strftime`
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
     """One form of a page, and its purpose."""
@@ -261,6 +280,7 @@ _JSON_DEFAULTS: dict[str, Any] = {
     "address": (),
     "is_whole": False,
     "examples": (),
+    "filters": (),
 }
 
 
@@ -276,6 +296,7 @@ class FormInterface(_Interface):
     choices: tuple[str, ...] = ()  # the queries that it accepts, if the query field is a select; empty: any text
     enctype: str = ""  # as Form.enctype
     min_chars: int = 0  # minimum length of a query
+    filters: tuple[FormFilter, ...] = ()  # its controls that narrow answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -370,6 +391,10 @@ def interface_of(saved: Mapping[str, Any]) -> SearchInterface:
         kind = JsonInterface if saved["body"] else FormInterface
     known = {**saved, "choices": tuple(saved["values"]), "fields": tuple((n, v) for n, v in saved["fields"])}
     known["tokens"] = tuple(saved["tokens"])
+    known["filters"] = tuple(
+        FormFilter(tuple(names), kind, tuple(values), *others)
+        for names, kind, values, *others in saved.get("filters", ())
+    )
     known["headers"] = tuple((name, value) for name, value in saved.get("headers", ()))
     known["address"], known["examples"] = tuple(saved.get("address", ())), tuple(saved.get("examples", ()))
     return kind(**{part.name: known[part.name] for part in fields(kind) if part.name in known})

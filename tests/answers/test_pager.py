@@ -161,6 +161,44 @@ def test_a_scripted_link_sends_a_form() -> None:
     assert next_page(sets) == NextPage(url="http://h/s", fields=(("q", "cats"), ("start", "20")), via="button")
 
 
+def grid(numbers: str) -> TagTree:
+    """A list of ASP.NET whose "»" leads to the last page."""
+    links = [
+        f"<td><span>{label}</span></td>"
+        if not target
+        else f"<td><a href=\"javascript:__doPostBack('g','Page${target}')\">{label}</a></td>"
+        for label, _, target in (part.partition(":") for part in numbers.split())
+    ]
+    return page(f"<form method=post action=r.aspx><table><tr>{''.join(links)}</tr></table></form>")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "target"),
+    [
+        ("1 2:2 3:3 »:Last", "Page$2"),
+        ("«:First 1:1 2 3:3 »:Last", "Page$3"),
+        ("«:First ...:10 11:11 12 13:13 ...:21 »:Last", "Page$13"),
+        ("«:First 9:9 10 ...:11 »:Last", "Page$11"),
+        ("1:1 2 3:3 Next:Next", "Page$Next"),
+        ("«:First 1:1 2", None),
+        ("« ‹ 1 »:Last", None),
+    ],
+)
+def test_in_a_scripted_pager_the_next_number_wins_over_an_arrow(numbers: str, target: str | None) -> None:
+    step = next_page(grid(numbers))
+    assert (dict(step.fields)["__EVENTARGUMENT"] if step else None) == target
+
+
+def test_the_next_number_wins_over_an_arrow_button() -> None:
+    answer = page(
+        "<form method=post action=/find><button name=p value=1 disabled>1</button><button name=p value=2>2</button>"
+        "<button name=p value=9>»</button></form>"
+    )
+    step = next_page(answer)
+    assert step is not None
+    assert ("p", "2") in step.fields
+
+
 @pytest.mark.parametrize(
     "more",
     [

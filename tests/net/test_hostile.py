@@ -23,6 +23,7 @@ from upwell.answers.kind import refusal_reason
 from upwell.errors import Forbidden, Refused, Unreachable
 from upwell.net.connect import GuardedResolver
 from upwell.net.fetch import Fetcher, Manners
+from upwell.net.framing import ResponseFraming
 from upwell.store.state import State
 from upwell.types import Request, Response
 
@@ -392,3 +393,70 @@ def test_headers_that_are_not_utf8_are_replayed(tmp_path: Path) -> None:
                 responses.append(asyncio.run(fetch(state)))
     assert responses[0] == responses[1]
     assert len(heads) == 1
+
+
+FRAMED = b"<html>page</html>"
+CHUNKED = b"Content-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(FRAMED), FRAMED)
+SIZED = b"Content-Type: text/html\r\nContent-Length: %d\r\n" % len(FRAMED)
+# Answers that curl and browsers show.
+ODDLY_FRAMED = {
+    "last chunk twice, then closed": b"HTTP/1.1 200 OK\r\nConnection: close\r\n" + CHUNKED + b"0\r\n\r\n",
+    "last chunk twice": b"HTTP/1.1 200 OK\r\n" + CHUNKED + b"0\r\n\r\n",
+    "bare line feeds": (b"HTTP/1.1 200 OK\r\n" + SIZED + b"\r\n").replace(b"\r", b"") + FRAMED,
+    "bare line feeds around chunks": (b"HTTP/1.1 200 OK\r\n" + CHUNKED).replace(b"\r", b""),
+    "trailer after the last chunk": b"HTTP/1.1 200 OK\r\n" + CHUNKED[:-2] + b"X-Sum: 1\r\n\r\n",
+    "no length": b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + FRAMED,
+    "more than the length": b"HTTP/1.1 200 OK\r\n" + SIZED + b"\r\n" + FRAMED + b"\r\n",
+    "length twice": b"HTTP/1.1 200 OK\r\n" + SIZED + SIZED + b"\r\n" + FRAMED,
+    "length and chunks": b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n" + CHUNKED,
+    "space before a colon": b"HTTP/1.1 200 OK\r\nX-Made-By : a\r\n" + SIZED + b"\r\n" + FRAMED,
+    "a header that is none": b"HTTP/1.1 200 OK\r\nWarning 12\r\n" + SIZED + b"\r\n" + FRAMED,
+    "a notice before": b"HTTP/1.1 103 Early\nLink: </a>\n\nHTTP/1.1 200 OK\r\n" + SIZED + b"\r\n" + FRAMED,
+}
+
+
+@pytest.mark.parametrize("step", [1, 10_000])
+@pytest.mark.parametrize("name", ODDLY_FRAMED)
+def test_answers_that_browsers_show_are_accepted(name: str, step: int) -> None:
+    """The same answer is read however it arrives: in one piece, or byte by byte."""
+    framing, sent = ResponseFraming(), ODDLY_FRAMED[name]
+    by_step = b"".join(framing.feed(sent[at : at + step]) for at in range(0, len(sent), step))
+
+    with raw_server(lambda client, _: client.sendall(sent)) as (url, _):
+        answer = get(url)
+
+    assert (answer.status, answer.body) == (200, FRAMED)
+    assert FRAMED in by_step.replace(b"\r\n1\r\n", b"")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"HTTP/1.1 200 OK\r\n" + CHUNKED[:-5],  # without the last chunk
+        b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n" + FRAMED,
+        b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 5\r\n\r\n12345",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nhello\r\n0\r\n\r\n",
+    ],
+)
+def test_an_answer_that_ends_early_or_contradicts_itself_is_no_answer(sent: bytes) -> None:
+    with raw_server(lambda client, _: client.sendall(sent)) as (url, _), pytest.raises(Unreachable):
+        get(url)
+
+
+def test_a_connection_with_surplus_bytes_is_not_used_again() -> None:
+    """What follows an answer is never taken for the answer to the next request."""
+    forged = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged"
+    connections: list[socket.socket] = []
+
+    def answer(client: socket.socket, _: bytes) -> None:
+        connections.append(client)
+        client.sendall(b"HTTP/1.1 200 OK\r\n" + SIZED + b"\r\n" + FRAMED + forged)
+        client.recv(65536)
+
+    async def twice(url: str) -> list[bytes]:
+        async with Fetcher(QUICK) as net:
+            return [(await net.fetch(Request(url=f"{url}{number}"))).body for number in range(2)]
+
+    with raw_server(answer) as (url, _):
+        assert asyncio.run(twice(url)) == [FRAMED, FRAMED]
+    assert len(connections) == 2

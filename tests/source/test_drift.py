@@ -98,3 +98,14 @@ def test_texts_in_no_known_column_are_drift_if_most_records_have_them(answers: i
     for _ in range(answers):
         watch.note(Reading(kind="multi", records=records))
     assert bool(watch.reason) is is_drift
+
+
+def test_a_model_that_never_agreed_with_its_answers_is_reported() -> None:
+    """No agreement at all is not the same as no statement."""
+    page_of_twenty = read("<p>Results 1 – 20 of 300</p>", url="http://h/s?q=a")
+    record = Record(key="a", url=None, path="", text="a")
+    watch = DriftWatch(SourceModel(fits=1.0, agrees=0.0))
+    for _ in range(5):
+        watch.note(Reading(kind="multi", records=(record,)), page_of_twenty)
+
+    assert watch.reason.startswith("none of the last 5 answers")

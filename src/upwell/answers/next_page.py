@@ -1,7 +1,7 @@
 """Find the request for the next page of an answer: a link, a button or scripted link, or the request behind "load more"."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from urllib.parse import urldefrag
@@ -80,6 +80,8 @@ def next_page_request(page: NextPage, query: str = "") -> Request:
 NUMBER_LABEL = late_pattern(r"\D*(\d{1,4})\D*")
 # Scripts of pager links: an ASP.NET event, or a field that is set before the form is sent.
 DO_POST_BACK = late_pattern(r"__doPostBack\(\s*['\"]([^'\"]*)['\"]\s*,\s*['\"]([^'\"]*)['\"]")
+PAGE_ARGUMENT = late_pattern(r"Page\$(\d{1,6})", re.I)  # of an ASP.NET event
+END_ARGUMENT = late_pattern(r"Page\$(?:First|Last)", re.I)
 SETS_FIELD = late_pattern(r"(?<![\w$:-])([\w$:-]++)(?:['\"]\])?\.value\s*+=\s*+['\"]?+([\w$-]++)['\"]?")
 
 
@@ -120,20 +122,23 @@ def _next_page_button(tree: TagTree, buttons: list[int]) -> int | None:
     parsed = [parse_label(text) for text in labels.values()]
     has_other_pages = any(label.is_back or label.starts_left or label.is_number for label in parsed)
     enabled = [row for row in enabled if not acting_evidence(Request(url="", context=LinkContext(label=labels[row])))]
-    for row in enabled:
-        name_and_class = f"{tree.attr(row, 'name') or ''} {tree.attr(row, 'class') or ''}"
-        # a lone arrow may be a "go" button: it needs a button back, a page number, or "next" in its name or class
-        if _is_next_label(labels[row]) and (
-            not parse_label(labels[row]).is_arrow or has_other_pages or "next" in name_and_class.lower()
-        ):
-            return row
     numbers = {row: int(number[1]) for row in buttons if (number := NUMBER_LABEL.fullmatch(labels[row]))}
     row_of = {number: row for row, number in numbers.items() if row in enabled}
     disabled = [number for row, number in numbers.items() if row not in enabled]  # one of them is the current page
-    following = [number + 1 for number in disabled if number + 1 in row_of]
+    following = [row_of[number + 1] for number in disabled if number + 1 in row_of]
     if not following and not disabled and 1 not in row_of and {2, 3} <= set(row_of):
-        following = [2]
-    return row_of[following[0]] if following else None
+        following = [row_of[2]]
+    for row in enabled:
+        name_and_class = f"{tree.attr(row, 'name') or ''} {tree.attr(row, 'class') or ''}"
+        # a lone arrow may be a "go" button: it needs a button back, a page number, or "next" in its name or class;
+        # beside the next number it may lead to the last page
+        if _is_next_label(labels[row]) and (
+            not parse_label(labels[row]).is_arrow
+            or (has_other_pages and not following)
+            or "next" in name_and_class.lower()
+        ):
+            return row
+    return following[0] if following else None
 
 
 def _submitted(tree: TagTree, form: int, button_row: int | None, changed: dict[str, str]) -> NextPage:
@@ -173,11 +178,12 @@ def _scripted_link(tree: TagTree) -> NextPage | None:
         )
         if changed and (event or "submit" in script):
             links.append((_label(tree, row), row, changed))
-    chosen = next((link for link in links if _is_next_label(link[0])), None)
-    if chosen is None:
-        numbers = [(number, row) for text, row, _ in links if (number := parse_label(text).number) is not None]
-        following = next_number_row(tree, numbers)
-        chosen = next((link for link in links if link[1] == following), None)
+    onward = [link for link in links if _is_next_label(link[0]) and not _leads_to_end(link[2])]
+    chosen = next((link for link in onward if not parse_label(link[0]).is_arrow), None)
+    if chosen is None:  # the next number wins over an arrow, which may lead to the last page
+        numbered = [(number, row) for text, row, sets in links if (number := _number_of_link(text, sets)) is not None]
+        following = next_number_row(tree, numbered) if numbered else None
+        chosen = next((link for link in links if link[1] == following), next(iter(onward), None))
     forms = [int(row) for row in tree.rows("form")]
     if chosen is None or not forms:
         return None
@@ -187,6 +193,20 @@ def _scripted_link(tree: TagTree) -> NextPage | None:
         form for form in forms if {field.name for field in form_encoding.read_fields(tree, form)} & set(changed)
     ]
     return _submitted(tree, (around or with_field or forms)[0], None, changed)
+
+
+def _number_of_link(text: str, changed: Mapping[str, str]) -> int | None:
+    """Return the number of the page that a scripted link leads to: its label, or the argument of its event for the label "…"."""
+    number = parse_label(text).number
+    if number is None and not any(map(str.isalnum, text)) and not _is_next_label(text):
+        argument = PAGE_ARGUMENT.fullmatch(changed.get("__EVENTARGUMENT", ""))
+        number = int(argument[1]) if argument else None
+    return number
+
+
+def _leads_to_end(changed: Mapping[str, str]) -> bool:
+    """Return True if the event of a link leads to the first or last page, whatever its label says."""
+    return END_ARGUMENT.fullmatch(changed.get("__EVENTARGUMENT", "")) is not None
 
 
 def _sends_form(script: str) -> bool:

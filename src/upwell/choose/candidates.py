@@ -17,6 +17,7 @@ from upwell.answers.totals import StatedTotals
 from upwell.choose.expected_yield import CandidateKind, ExpectedYield
 from upwell.choose.facet_candidates import FacetCandidate
 from upwell.choose.pairs import WordPair
+from upwell.choose.region_candidates import REGION_MARK, AskedRegion
 from upwell.choose.result_pages import ResultPages
 from upwell.choose.word_index import WordIndex, missing_in
 from upwell.lexicon.scripts import is_unspaced
@@ -65,7 +66,7 @@ NOTHING = ExpectedYield(0.0, 1.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A query, a narrower query (`pair`), a facet or sort order of an answer (`facet`), or the list at `address` (`listing`)."""
+    """A query, a narrower query (`pair`), a facet or sort order (`facet`), a region of a form, or the list at `address` (`listing`)."""
 
     query: str
     kind: CandidateKind = "given"
@@ -73,14 +74,17 @@ class Candidate:
     expected_yield: ExpectedYield = NOTHING
     pair: WordPair | None = None
     facet: FacetCandidate | None = None
+    region: AskedRegion | None = None
     listing: "Listing | None" = None
     address: str = ""
 
     @property
     def text(self) -> str:
-        """Return the query, or the URL of a facet, sort order or list."""
+        """Return the query, the values of a region, or the URL of a facet, sort order or list."""
         if self.listing:
             return self.address
+        if self.region:
+            return self.region.text
         return self.facet.link.url if self.facet else self.query
 
     @property
@@ -100,6 +104,7 @@ class OpenQuery:
     stated_total: int | None = None  # matches, as stated by the source
     last_page_size: int = 0
     last_url: str = ""
+    new: int = 0  # records of its pages so far that were new
     showing: int = 0  # matches so far whose text contains the query, or all words of a narrower one
     held_showing: int = 0  # records held whose text contains it, including these matches
     known: int = 0  # matches of the first page that were held before
@@ -114,11 +119,11 @@ class OpenQuery:
     def __post_init__(self) -> None:
         candidate = self.candidate
         self.query, self.pair = candidate.query, candidate.pair
-        self.facet, self.listing = candidate.facet, candidate.listing
+        self.facet, self.region, self.listing = candidate.facet, candidate.region, candidate.listing
         self.is_prefix = len(self.query) > 1 and self.query.endswith("*")
         self.words = tuple(dict.fromkeys(self._words()))
         # asks for whole words, neither narrowed nor sorted
-        self.is_plain = not (self.pair or self.facet or self.listing or self.is_prefix)
+        self.is_plain = not (self.pair or self.facet or self.region or self.listing or self.is_prefix)
 
     def _words(self) -> tuple[str, ...]:
         if self.pair:
@@ -129,8 +134,9 @@ class OpenQuery:
 
     @property
     def asked(self) -> str:
-        """Return what a later run asks again: the query, or the URL of a facet, sort order or (marked) list."""
-        return f"{LIST_MARK}{self.candidate.text}" if self.listing else self.candidate.text
+        """Return what the state stores as asked: the query, the URL of a facet, sort order or (marked) list, or a (marked) region."""
+        mark = LIST_MARK if self.listing else REGION_MARK if self.region else ""
+        return f"{mark}{self.candidate.text}"
 
     def note_held(self, words: WordIndex, key: str) -> None:
         """Note a match that was held before, on the first page of a one-word query."""

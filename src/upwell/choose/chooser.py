@@ -6,6 +6,7 @@ pair          two words, for queries with more matches than the result cap (`pai
 prefix        the beginning of a word with a star (`prefix_queries`)
 proposed      a name of a knowledge base, or the proposal of a plug-in (`proposers`)
 facet         a facet or sort order that a capped answer links to (`facet_candidates`)
+region        values of the filters of a form: selects and ranges (`region_candidates`)
 list, export  a list without a query, or data to download (`list_candidates`)
 check         an independent word, which shows how complete a list is (`coverage.CheckQueries`)
 
@@ -19,6 +20,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from upwell.arrays.key_set import KeySet
 from upwell.choose.candidates import AnswerPage, Candidate, OpenQueries, OpenQuery, distinct
 from upwell.choose.coverage import CheckQueries
 from upwell.choose.expected_yield import (
@@ -37,18 +39,20 @@ from upwell.choose.pairs import FORMS, WordPairs, write_pair
 from upwell.choose.plan import Plan, Reason
 from upwell.choose.prefix_queries import PrefixQueries
 from upwell.choose.proposers import KnowledgeProposer, Proposer, RelatedQueries
+from upwell.choose.region_candidates import RegionCandidates
 from upwell.choose.url_repository import UrlRepository
 from upwell.choose.word_candidates import CommonWords, MinWordLength, WordYield
 from upwell.choose.word_index import SeenRecord
 from upwell.lexicon.frequent_words import EVERYTHING
 from upwell.page.tokens import query_words
-from upwell.types import Decision, Record, Request, WeighedCandidate
+from upwell.types import Decision, FormFilter, Record, Request, WeighedCandidate
 
 __all__ = ["Chooser"]
 
 CAPPED_PATIENCE = 5  # patience multiplier while answers are capped and the coverage goal is not met; not swept
 # share of the records held that a request may return as new while the source counts as saturated
 SATURATED_SHARE = 3e-5
+MAX_KEYS_COMPARED = 50  # keys of a first page by which the first pages of two regions are compared
 MAX_CHECK_PAGES = 5  # pages of a check query if the source states no total
 MAX_OTHERS = 4  # candidates that a decision records besides the chosen one
 MAX_FAILURES = 2  # failures of one page in a row before its query is postponed
@@ -76,6 +80,7 @@ class Chooser:
         takes_text: bool,
         is_about: bool,
         min_chars: int = 0,
+        filters: Sequence[FormFilter] = (),
         urls: UrlRepository | None = None,
     ) -> None:
         self.ledger, self.plan, self.language = ledger, plan, language
@@ -88,6 +93,7 @@ class Chooser:
         self.short_words, self.common_words = MinWordLength(self.words), CommonWords(self.words)
         self.pairs = WordPairs(self.words)
         self.facets = FacetCandidates(self.words, urls)
+        self.regions = RegionCandidates(() if is_about or plan.goal != "complete" else filters)
         self.checks = CheckQueries(self.words)
         self.proposers: list[Proposer] = [make(self.words) for make in plan.proposers]
         if plan.knowledge is not None:
@@ -102,9 +108,13 @@ class Chooser:
         self.open_queries = OpenQueries()
         self.waiting: deque[str] = deque()  # queries to ask before anything is compared
         # queries that ask for all wanted records
-        self.everything = (plan.about,) if is_about else EVERYTHING if takes_text else ()
+        self.everything: tuple[str, ...] = (plan.about,) if is_about else EVERYTHING if takes_text else ()
+        if self.regions.regions and not takes_text:
+            self.everything = ("",)
         # new records per page, without check queries
         self._new_by_page: deque[int] = deque(maxlen=plan.patience * CAPPED_PATIENCE)
+        self.is_serial = False  # the pages of a query are read to the end before another is asked
+        self._again: deque[Candidate] = deque()  # to be asked again, because their further pages cannot be told apart
         self._put_off: list[OpenQuery] = []  # postponed after failures, to be tried once more
         self._asked: set[str] = set()
         self.yields = YieldEstimator(ledger, self.words, self.everything)
@@ -125,12 +135,15 @@ class Chooser:
         ledger, held = self.ledger, len(self.ledger)
         is_incomplete = ledger.result_cap and held < self.plan.coverage * ledger.size.estimate
         patience = self.plan.patience * (CAPPED_PATIENCE if is_incomplete else 1)
+        has_regions = bool(self.regions.waiting) and not self.takes_text  # where nothing else is left to ask
         last = list(self._new_by_page)[-patience:]
-        is_dry = len(last) == patience and sum(last) <= SATURATED_SHARE * held * patience
+        is_dry = not has_regions and len(last) == patience and sum(last) <= SATURATED_SHARE * held * patience
         if is_dry and (
             ledger.result_cap or not ledger.totals_are_near or self.open_queries.largest_total() <= held
         ):  # unless the stated totals promise more
             return "saturated"
+        if self.regions.needs_test:
+            return None
         if ledger.is_listed_elsewhere:
             return "coverage"
         if not held or ledger.lower_bound or held < self.plan.coverage * ledger.size.high:
@@ -176,8 +189,20 @@ class Chooser:
             self.facets.mark_asked()
         return chosen.choice
 
+    def ask_serially(self) -> None:
+        """Read each query to its end before the next, and ask those again that are open: the server keeps only the results of the last."""
+        self.is_serial = True
+        for query in [each for each in self.open_queries if not each.listing]:
+            self.open_queries.remove(query)
+            self._again.append(query.candidate)
+
     def _next_uncompared(self) -> Candidate | OpenQuery | None:
         """Return what is asked without a comparison: given queries, and check queries when they are due."""
+        if self.is_serial:
+            if (current := next((query for query in self.open_queries if not query.listing), None)) is not None:
+                return current
+            if self._again:
+                return self._again.popleft()
         while self.waiting:
             given = self.waiting.popleft()
             if given in self.everything or self.words.accepts(given):
@@ -204,6 +229,12 @@ class Chooser:
     def _candidates(self, best: float, size: float) -> Iterable[Candidate]:
         """Yield the best candidate of each kind; `best` is the highest yield per request of an open query."""
         yield from self.lists.candidates(self.yields)
+        ledger = self.ledger
+        if (proposal := self.regions.next(len(ledger), size, ledger.page_size, ledger.result_cap)) is not None:
+            region, expected = proposal
+            new = self.yields.received_share("region") * expected.new
+            expected = ExpectedYield(new, expected.pages, self.yields.match_chance("region"))
+            yield Candidate(query="", kind="region", region=region, expected_yield=expected)
         if not self.takes_text:
             return
         page = float(self.ledger.page_size or 10)
@@ -216,9 +247,9 @@ class Chooser:
             expected = ExpectedYield(new, 1.0, self.yields.match_chance("common word"))
             yield Candidate(query=common, kind="common word", expected_yield=expected)
         for proposer in self.proposers:
-            if (proposal := proposer.propose()) is not None and proposal[0] not in self._asked:
+            if (proposed := proposer.propose()) is not None and proposed[0] not in self._asked:
                 kind: CandidateKind = "prefix" if proposer is self.prefixes else "proposed"
-                query, expected = proposal
+                query, expected = proposed
                 expected = expected._replace(new=self.yields.received_share(kind) * expected.new)
                 yield Candidate(query=query, kind=kind, expected_yield=expected)
         if (pair := self.pairs.next()) is not None:
@@ -231,10 +262,13 @@ class Chooser:
 
     def _check(self) -> Candidate | None:
         """Return a check query if one is due."""
-        if not self.takes_text or self.is_about or not self.ledger.coverage.needs_draws:
+        if self.is_about or not self.ledger.coverage.needs_draws:
             return None
         if self.plan.checks * self._check_pages >= self._pages or not self.plan.checks:
             return None
+        if not self.takes_text:
+            region = self.regions.next_check(self.ledger.result_cap)
+            return None if region is None else Candidate(query="", kind="check", region=region)
         check = self.checks.next(self.ledger.page_size)
         return None if check is None or check in self._asked else Candidate(query=check, kind="check")
 
@@ -265,6 +299,9 @@ class Chooser:
             self.lists.mark_asked(candidate)
             return query
         query.pages.cap = self.ledger.result_cap or None
+        if candidate.region:
+            self.regions.mark_asked(candidate.region.number)
+            return query
         self._asked.add(candidate.query)
         if candidate.pair:
             self.pairs.asked(candidate.pair)
@@ -280,8 +317,13 @@ class Chooser:
         if query.failures < MAX_FAILURES:
             return
         self.open_queries.remove(query)
+        if self.is_serial and query.pages.pages:
+            return  # its next page cannot be asked later
         if query.failures == MAX_FAILURES:
             self._put_off.append(query)
+        elif query.region:
+            self.regions.fail(query.region.number)
+        if query.failures == MAX_FAILURES:
             for proposer in self.proposers:
                 proposer.observe(query.query, 0, 0)
 
@@ -308,9 +350,12 @@ class Chooser:
         is_over = not has_more or (query.is_check and self._check_is_done(query))
         if query.pages.pages == 1:
             self._learn_from_first_page(query, page)
-        if is_over:
+        is_split = query.pages.pages == 1 and self._splits_region(query)
+        if is_over or is_split:
             self._close(query, page, is_whole=not has_more)
-            if has_more:  # a check query with further pages continues as an ordinary query
+            if (
+                has_more and query.is_check and not query.region
+            ):  # a check query with further pages continues as an ordinary query
                 query.is_check = False
                 self.open_queries.append(query)
         return new
@@ -371,7 +416,7 @@ class Chooser:
     def _add_evidence(self, query: OpenQuery, page: AnswerPage, new: int) -> None:
         """Add the evidence of a page for the size of the source."""
         coverage, is_first = self.ledger.coverage, query.pages.pages == 1
-        if not query.listing:
+        if not (query.listing or self.yields.asks_for_everything(query)):  # that is a list, too
             coverage.queried.update(record.key for record in page.wanted)
         total = page.totals.total if self.ledger.can_use_total(page.totals.total) else None
         if self.yields.asks_for_everything(query):
@@ -390,6 +435,45 @@ class Chooser:
         if not query.candidate.is_check:
             coverage.pages.append((len(page.wanted), len(page.wanted) - new))
 
+    def _region_of(self, query: OpenQuery) -> int | None:
+        """Return the number of the region that a query asks for; the empty query asks for the first one."""
+        if query.region:
+            return query.region.number
+        return 0 if self.regions.regions and query.is_plain and not query.query else None
+
+    def _splits_region(self, query: OpenQuery) -> bool:
+        """Note the total of a region on its first page; return True if it was split, so that its other pages need not be read."""
+        number, ledger = self._region_of(query), self.ledger
+        if number is None:
+            return False
+        first_keys = query.pages.keys.hashes()[:MAX_KEYS_COMPARED].tolist()
+        if not query.stated_total or not ledger.can_use_total(query.stated_total):
+            return query.region is not None and self.regions.note_first(
+                number, first_keys, ledger.result_cap, ledger.page_size
+            )
+        is_split = self.regions.note_total(number, query.stated_total, ledger.result_cap, ledger.page_size)
+        return is_split and not (query.is_plain and self.takes_text)
+
+    def _draws(self, query: OpenQuery) -> bool:
+        """Return True if the records of a query count as drawn independently: those of a region only if it tests a list."""
+        return not query.region or query.candidate.is_check or self.regions.is_check
+
+    def _close_region(self, query: OpenQuery, *, is_whole: bool) -> None:
+        """Note the end of a region; if all regions are whole, their records are a list of everything."""
+        number = self._region_of(query)
+        if number is None:
+            return
+        regions, ledger, coverage = self.regions, self.ledger, self.ledger.coverage
+        if not query.is_check:
+            regions.keys.update_hashes(query.pages.keys.hashes())
+        if query.new and regions.is_check and number:
+            regions.is_check, coverage.drawn = False, KeySet()
+        regions.note_cap(ledger.result_cap, ledger.page_size)
+        regions.close(number, query.pages.matches, is_whole=is_whole, cap=ledger.result_cap, page_size=ledger.page_size)
+        ledger.is_cut_off = not self.takes_text and regions.regions[0].state != "whole"
+        if regions.is_whole and not regions.is_check and len(regions.keys) >= len(coverage.listed):
+            coverage.listed, coverage.is_list_complete, coverage.is_linked_list = regions.keys, True, False
+
     def _check_is_done(self, query: OpenQuery) -> bool:
         """Return True if a check query has too many matches to fetch."""
         too_many = (query.stated_total or 0) > MAX_CHECK_PAGES * query.last_page_size
@@ -401,6 +485,8 @@ class Chooser:
         if query.listing:
             return
         total = float(query.stated_total or 0)
+        if query.region:
+            return
         self.related.add(page.related)
         is_capped = 0 < self._reachable < total
         if query.pair:
@@ -435,13 +521,15 @@ class Chooser:
         if query.is_plain and query.query in self.everything:
             if ledger.coverage.listed is query.pages.keys:
                 ledger.coverage.is_list_complete = is_whole and not is_capped
-        elif is_whole and not is_capped and self.plan.goal == "complete":
+        elif is_whole and not is_capped and self.plan.goal == "complete" and self._draws(query):
             hashes = query.pages.keys.hashes()
-            ledger.coverage.drawn.update_hashes(self.checks.fair(hashes) if query.candidate.is_check else hashes)
+            is_word = query.candidate.is_check and not query.region
+            ledger.coverage.drawn.update_hashes(self.checks.fair(hashes) if is_word else hashes)
         if is_whole and not is_capped and self.plan.goal == "complete":
             self.words.mark_exhausted(query.pages.keys.hashes().tolist())
         if ledger.result_cap and is_whole and not is_capped and query.is_plain:
             self.words.set_exhausted(query.query)
+        self._close_region(query, is_whole=is_whole and not is_capped)
         if is_capped and not ledger.totals_are_usable and query.is_plain:
             matches = UNCOUNTED_FACTOR * finished.matches
             self.pairs.add_capped(query.query, matches)

@@ -42,9 +42,9 @@ PRIOR_RECORDS = 20.0
 MEMORY = 0.97  # weight of earlier pages after each further page, because sources run dry; not swept
 
 # given: by the user, a probe, or an earlier run; common word: frequent in the language, but in no record held;
-# proposed: by a knowledge base or a plug-in; list: without a query; export: a list to download
+# proposed: by a knowledge base or a plug-in; list: without a query; export: a list to download; region: of a form's value space
 CandidateKind = Literal[
-    "given", "word", "common word", "proposed", "prefix", "pair", "facet", "check", "list", "export"
+    "given", "word", "common word", "proposed", "prefix", "pair", "facet", "check", "list", "export", "region"
 ]
 KINDS: tuple[CandidateKind, ...] = get_args(CandidateKind)
 NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
@@ -163,6 +163,11 @@ class YieldEstimator:
             others = max(0.0, (held - seen) / max(1.0, size - seen))
             held_left = showing * shown + (1 - showing) * others * left
         new_share = max(MIN_NEW_SHARE, 1 - min(1.0, held_left / left))
+        if (
+            query.region is not None
+        ):  # regions hardly overlap: what its pages returned, pooled with what was expected of the first
+            expected = query.candidate.expected_yield
+            new_share = (query.new + min(page, expected.new / expected.pages)) / (seen + page)
         reach = total if query.listing else min(total, ledger.result_cap or total)
         rest = max(1.0, reach - seen)
         query.next_page = new_share * min(page, rest)
@@ -185,6 +190,7 @@ class YieldEstimator:
         expected, kind = query.next_page, query.candidate.kind
         query.predicted = OWN_MEMORY * query.predicted + expected
         query.received = OWN_MEMORY * query.received + new
+        query.new += new
         if query.pages.pages > 1:
             self._page_calibration.add_page(self._page_kind(query), expected, new)
             return

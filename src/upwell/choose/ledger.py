@@ -54,6 +54,9 @@ class SourceLedger:
     totals_trust: Counter[TotalsTrust] = field(default_factory=Counter)  # judgements of the totals of finished queries
     coverage: CoverageEvidence = field(default_factory=lambda: CoverageEvidence(WordIndex()))  # evidence for the size
     repetition: Repetition = field(default_factory=Repetition)  # evidence that the source invents records
+    is_cut_off: bool = (
+        False  # the source has no words to ask for, and some of its form's regions are not read to their end
+    )
     relearned: int = 0
     stopped: Reason = "exhausted"
     _statement: CoverageStatement | None = None
@@ -88,7 +91,13 @@ class SourceLedger:
         self.finished.append(query)
         self.totals_trust[query.trust] += 1
         self.finished = cap_evidence(self.finished)
-        self.result_cap = learn_cap(self.finished) or 0
+        before, self.result_cap = self.result_cap, learn_cap(self.finished) or 0
+        if self.result_cap and not before:  # totals of queries that were cut off seemed wrong
+            kept = [each for each in self.finished if each.matches < self.result_cap and each.end == "last page"]
+            self.coverage.errors = []
+            for each in kept:
+                if each.total is not None and each.matches:
+                    self.coverage.add_error(abs(each.total - each.matches) / each.matches)
         is_whole = query.end == "last page" and not (self.result_cap and query.matches >= self.result_cap)
         if query.total is not None and query.matches and is_whole:
             self.coverage.add_error(abs(query.total - query.matches) / query.matches)
@@ -162,8 +171,9 @@ class SourceLedger:
 
     @property
     def lower_bound(self) -> bool:
-        """Return True if the size has no upper bound; it has none if the source invents records."""
-        return self.statement.is_lower_bound or self.repetition.repeated > 0
+        """Return True if the size has no upper bound; it has none if the source invents records, or regions of its form are cut off."""
+        is_cut_off = self.is_cut_off and self.size_by != "total"
+        return self.statement.is_lower_bound or self.repetition.repeated > 0 or is_cut_off
 
     @property
     def size_by(self) -> str:

@@ -212,7 +212,8 @@ def _try_page(trials: Trials, page: TagTree, *, is_linked: bool = False) -> Step
                 offered += declared.opensearch_interfaces(document.body, document.url)
     page_forms = forms.find(page)
     trials.left_out += [
-        f"form {form.index} of {page.url} ({form.method} {form.action}) is not used: {_why_not(form)}; --form {form.index} uses it"
+        f"form {form.index} of {page.url} ({form.method} {form.action}) is not used: {_why_not(form)}; "
+        f"`upwell harvest {page.url} --form {form.index}` uses it"
         for form in page_forms
         if form.kind == "search" and not forms.may_be_sent(form)
     ]

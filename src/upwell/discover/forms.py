@@ -8,7 +8,7 @@ visible text of a form (labels, buttons, placeholders), the identifiers in its m
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import cast
@@ -37,6 +37,7 @@ __all__ = [
     "find",
     "form_features",
     "may_be_sent",
+    "search_button",
 ]
 
 TEXT_TYPES = ("text", "search", "url", "tel", "email", "number")
@@ -129,7 +130,7 @@ def find(tree: TagTree) -> tuple[Form, ...]:
 
 def _classify(tree: TagTree, index: int, row: int) -> Form:
     fields = form_data.read_fields(tree, row)
-    method, action, enctype = form_data.form_target(tree, row, form_data.default_button(fields))
+    method, action, enctype = form_data.form_target(tree, row, search_button(fields))
     has_password = any(field.type == "password" for field in fields)
     acts = () if has_password else _acting_words(tree, row, method, action, fields)
     features = form_features(tree, row, method, action, fields, bool(acts))
@@ -188,6 +189,14 @@ def _query_field(fields: tuple[Field, ...]) -> str | None:
     return names[best] if evidence[best] >= judgement.threshold else None
 
 
+def search_button(fields: Iterable[Field]) -> Field | None:
+    """Return the button that sends a search: the first that does not clear the form."""
+    buttons = [field for field in fields if field.type in form_data.BUTTON_TYPES and field.choices]
+    return next((button for button in buttons if not _has_word("clear_form", button.words)), None) or next(
+        iter(buttons), None
+    )
+
+
 def asks_for_password(tree: TagTree) -> bool:
     """Return True if a page has a password field."""
     return any((tree.attr(int(row), "type") or "").lower() == "password" for row in tree.rows("input"))
@@ -200,7 +209,7 @@ def may_be_sent(form: Form) -> bool:
 
 def _acting_words(tree: TagTree, row: int, method: str, action: str, fields: tuple[Field, ...]) -> tuple[str, ...]:
     """Return evidence that submitting a form with its first button changes something, in the data sent and in the visible text."""
-    button = form_data.default_button(fields)
+    button = search_button(fields)
     own_action = form_data.form_target(tree, row, None)[1]
     is_own_page = method == "GET" and urlsplit(action).path == urlsplit(tree.url).path  # it was fetched before
     entries = form_data.entry_list(fields, button, "utf-8")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from urllib.parse import quote, urldefrag, urlsplit
 
 from upwell.discover import declared, forms
+from upwell.discover.form_filters import filters_of
 from upwell.page import form_encoding as form_data
 from upwell.page.tree import TagTree
 from upwell.types import (
@@ -92,10 +93,11 @@ def from_form(form: Form, tree: TagTree, field: str = "", *, everything_chosen: 
     if everything_chosen:
         fields = form_data.choose_everything(tree, fields)
     return FormInterface(
+        filters=filters_of(form, tree, "" if choices else name),
         method=form.method,
         url=form.action,
         query_field=name,
-        fields=form_data.entry_list(fields, form_data.default_button(fields), form.charset),
+        fields=form_data.entry_list(fields, forms.search_button(fields), form.charset),
         charset=form.charset,
         score=form.score,
         via="form",

@@ -8,16 +8,15 @@ preset   value of a select or radio button in a search form; it may hide records
 
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import numpy as np
 
 from upwell.discover import forms, interfaces
+from upwell.discover.form_filters import ANY_VALUES, only_changes_display
 from upwell.discover.probe_words import nonsense, trial_words
 from upwell.discover.steps import HOW_TO_LOG_IN, Steps, fetch, is_usable, with_fresh_tokens
-from upwell.lexicon import argument_names as names
 from upwell.page.formats import is_json, read_page
 from upwell.page.language import language_of
 from upwell.page.tree import TagTree
@@ -48,9 +47,6 @@ FOR_MEMBERS = (
     "status 403",
 )  # refusals (`answers.kind.refusal`) of visitors
 CHANGING_FACTOR = 2  # an answer needs more new items than this multiple of the difference between two nonsense answers
-ANY_VALUES = ("", "all", "any", "*", "everything", "alle", "tout", "tous", "todos", "0", "-1")
-# Names of a form's language setting. In a URL it may filter records, but in a form it changes the language of the site and so every link.
-LANGUAGE_NAMES = ("lang", "language")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -299,23 +295,6 @@ def open_presets(trials: Trials, form: Form, page: TagTree) -> Steps[None]:
         if sources and interfaces.are_informative([accepted.items, *(source.items for source in sources)]):
             trials.accepted += sources
             return  # one setting at a time, never the cross product (Madhavan et al. 2008 §5)
-
-
-def only_changes_display(name: str, values: Sequence[str]) -> bool:
-    """Return True if a setting changes how records are shown (order, page, layout, language), not which.
-
-    >>> only_changes_display("sort_by", ["title", "date"]), only_changes_display("show", ["10", "50", "all"])
-    (True, True)
-    >>> only_changes_display("show", ["open", "closed"]), only_changes_display("category", ["book", "film"])
-    (False, False)
-    """
-    word = names.undecorated(name)
-    selecting = [value for value in values if value.lower() not in ANY_VALUES]
-    if names.SORT.fullmatch(word) or names.DISPLAY.fullmatch(word) or word in LANGUAGE_NAMES:
-        return True
-    if names.PAGE.fullmatch(word) or names.PAGE_SIZE.fullmatch(word):
-        return all(value.isdecimal() for value in selecting)
-    return bool(names.MAYBE_SORT.fullmatch(word)) and all(names.SORT_CODE.fullmatch(value) for value in selecting)
 
 
 def _have_same_records(

@@ -37,6 +37,7 @@ from upwell.choose.ledger import SourceLedger
 from upwell.choose.list_candidates import ListCandidates, Listing
 from upwell.choose.prefix_queries import PrefixQueries
 from upwell.choose.proposers import RelatedQueries
+from upwell.choose.region_candidates import AskedRegion, Region, RegionCandidates
 from upwell.choose.repetition import Repetition
 from upwell.choose.result_pages import FinishedQuery, ResultPages
 from upwell.choose.url_repository import NumberQueue, UrlRepository
@@ -65,6 +66,7 @@ from upwell.types import (
     ArchivedBody,
     Decision,
     Estimate,
+    FormFilter,
     FormInterface,
     IndexInterface,
     JsonInterface,
@@ -110,8 +112,9 @@ ATTRIBUTES: Mapping[type, Mapping[str, Any]] = {
         "ledger": SourceLedger, "plan": Any, "language": str, "takes_text": bool, "is_about": bool, "words": WordYield, "short_words": MinWordLength,
         "common_words": CommonWords, "pairs": pairs.WordPairs, "facets": facet_candidates.FacetCandidates, "checks": CheckQueries,
         "proposers": list[RelatedQueries | PrefixQueries],
-        "related": RelatedQueries, "prefixes": PrefixQueries, "lists": ListCandidates, "open_queries": OpenQueries,
+        "related": RelatedQueries, "prefixes": PrefixQueries, "regions": RegionCandidates, "lists": ListCandidates, "open_queries": OpenQueries,
         "waiting": deque[str], "everything": tuple[str, ...], "_new_by_page": deque[int], "_put_off": list[OpenQuery], "_asked": set[str],
+        "is_serial": bool, "_again": deque[Candidate],
         "yields": YieldEstimator, "decision": Decision | None, "_pages": int, "_check_pages": int,
     },
     CommonWords: {"index": WordIndex, "_waiting": deque[str], "_misses": int},
@@ -124,7 +127,8 @@ ATTRIBUTES: Mapping[type, Mapping[str, Any]] = {
     MinWordLength: {"index": WordIndex, "_found": Counter[int], "_missed": Counter[int]},
     NumberQueue: {"_numbers": array, "_first": int},
     OpenQuery: {
-        "query": str, "pair": pairs.WordPair | None, "facet": facet_candidates.FacetCandidate | None, "listing": Listing | None, "is_prefix": bool,
+        "query": str, "pair": pairs.WordPair | None, "facet": facet_candidates.FacetCandidate | None, "region": AskedRegion | None,
+        "listing": Listing | None, "is_prefix": bool,
         "words": tuple[str, ...], "is_plain": bool,
     },
     PrefixQueries: {
@@ -134,13 +138,18 @@ ATTRIBUTES: Mapping[type, Mapping[str, Any]] = {
     record_words.RecordWords: {
         "_blobs": record_words.Blobs, "_blocks": list[record_words._Block], "_first": int, "_cells": array, "_starts": array,
     },
+    RegionCandidates: {
+        "filters": tuple[FormFilter, ...], "regions": list[Region], "keys": KeySet, "is_check": bool, "_waiting": list[int],
+        "_cap": int, "_checks": list[int] | None,
+        "_shares": dict[tuple[int, str], tuple[float, int]], "_useless": set[int], "_leaky": set[int],
+    },
     RelatedQueries: {"words": WordIndex, "urls": UrlRepository, "_waiting": NumberQueue, "_tried": int, "_matched": int},
     ScriptPager: {"reader": SourceReader, "_argument": str, "_counts_records": bool, "_trials": int},
     SourceReader: {
         "interface": SearchInterface, "discovery": Discovery, "plan": Any, "observe": Any, "spent": Any,
         "rng": np.random.Generator, "language": str, "about": tuple[str, ...],
         "ledger": SourceLedger, "last_tree": TagTree | None, "background": list[Answer], "fields_of": dict[str, Mapping[str, str]],
-        "errors_in_a_row": int, "_recent": deque[tuple[Response, str, Kind]], "_drift": DriftWatch, "_last_query_with_records": str,
+        "errors_in_a_row": int, "keeps_results": bool, "_recent": deque[tuple[Response, str, Kind]], "_drift": DriftWatch, "_last_query_with_records": str,
         "_probed_share": float, "_whole_answers": dict[str, Request],
     },
     SourceSession: {
@@ -148,6 +157,7 @@ ATTRIBUTES: Mapping[type, Mapping[str, Any]] = {
         "lists": ListFinder,
         "details": record_pages.RecordPageReader, "earlier_queries": tuple[str, ...], "before": Mapping[str, set[str]], "walks_list": bool,
         "_has_looked_for_sitemap": bool, "_has_looked_for_exports": bool, "_page_steps": ScriptPager, "missing": set[str],
+        "_next_requests": dict[str, tuple[str, tuple[str, ...]]],
         "_dead_ends": set[str], "ended": dict[str, bool], "chooser": Chooser,
     },
     UrlRepository: {"blobs": record_words.Blobs, "_texts": record_words.WordTexts, "_numbers": KeyNumbers, "_is_done": bytearray},
@@ -168,14 +178,15 @@ ATTRIBUTES: Mapping[type, Mapping[str, Any]] = {
     },
 }  # fmt: skip
 DATACLASSES: tuple[type, ...] = (
-    AddressInterface, Answer, ArchivedBody, ArgumentRole, Candidate, Column, Columns, ConsentPage, CoverageEvidence, CoverageStatement, CutRule, Discovery,
-    DriftWatch, EmptyModel, EntityColumn, EntityModel, Estimate, ExportReader, FinishedQuery, FormInterface, IndexInterface, JsonInterface, ListInterface,
-    LinkContext, ListLinks, ListReader, Listing, RecordAddresses, Repetition, Request, Response, ResultPages, Roles, SecondLevelLink, SiteContext,
-    ShownWall, SitemapReader, Skipped, SourceLedger, SourceModel, StatedTotals, TemplateTexts, TypedInterface, UrlPattern, facet_candidates.FacetCandidate,
-    facet_candidates.FacetCandidates, pairs.WordPair, pairs.WordPairs, pairs._Cooccurrence, record_pages.RecordPageReader, record_pages._PageTemplate,
+    AddressInterface, Answer, ArchivedBody, ArgumentRole, AskedRegion, Candidate, Column, Columns, ConsentPage, CoverageEvidence, CoverageStatement,
+    CutRule, Discovery, DriftWatch, EmptyModel, EntityColumn, EntityModel, Estimate, ExportReader, FinishedQuery, FormInterface, IndexInterface,
+    JsonInterface, LinkContext, Listing, ListInterface, ListLinks, ListReader, RecordAddresses, Region, Repetition, Request, Response, ResultPages,
+    Roles, SecondLevelLink, ShownWall, SiteContext, SitemapReader, Skipped, SourceLedger, SourceModel, StatedTotals, TemplateTexts, TypedInterface,
+    UrlPattern, facet_candidates.FacetCandidate, facet_candidates.FacetCandidates, pairs._Cooccurrence, pairs.WordPair, pairs.WordPairs,
+    record_pages._PageTemplate, record_pages.RecordPageReader,
 )  # fmt: skip
 NAMED_TUPLES: tuple[type, ...] = (
-    ColumnLocation, Decision, EntityTemplate, ExpectedYield, UrlColumn, WeighedCandidate, facet_candidates._StoredLink, record_words._Block,
+    ColumnLocation, Decision, EntityTemplate, ExpectedYield, FormFilter, UrlColumn, WeighedCandidate, facet_candidates._StoredLink, record_words._Block,
 )  # fmt: skip
 
 

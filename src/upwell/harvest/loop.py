@@ -171,7 +171,8 @@ async def drive(
                 elif rendered and wanted.url.startswith(rendered):
                     answer = await chromium.fetch(wanted)
                 else:
-                    answer = await net.fetch(wanted, reuse=bool(wanted.query) or wanted.reuses)
+                    may_reuse = (bool(wanted.query) or wanted.reuses) and not wanted.is_of_session
+                    answer = await net.fetch(wanted, reuse=may_reuse)
             except (Unreachable, Forbidden, MissingExtra) as error:
                 logger.info("%s: %s", shown_url(wanted.url), net.access.hide(str(error)))
                 wanted, result = await thread.run(lambda error=error: advance(doing, lambda: steps.throw(error)))  # type: ignore[misc] # bound as default
@@ -482,6 +483,28 @@ def _hint_of_session(url: str, net: Fetcher) -> str:
     return f"; the cookies that were given do not open it: the session may have expired ({session_file(urlsplit(url).hostname or '')} keeps that of --login)"
 
 
+MIN_NEAREST = 0.1  # probability of being a search form from which a form is named in a message
+
+
+def _nearest_form(discovery: Discovery) -> str:
+    """Return which form of the pages that were opened comes closest to a search form, and how to use it; "" if none does."""
+    nearest, best = "", MIN_NEAREST
+    for page in discovery.pages:
+        for form in forms.find(page):
+            probability = form.score if form.kind == "search" else 1 - form.score
+            has_choices = any(field.type in (*forms.TEXT_TYPES, "select") for field in form.fields)
+            if has_choices and form.kind in ("search", "other") and probability > best:
+                what = (
+                    "was tried, but its answers show nothing new" if form.kind == "search" else "comes closest to one"
+                )
+                best, nearest = (
+                    probability,
+                    f"form {form.index} of {page.url} ({form.method} {form.action}) {what}: "
+                    f"`upwell harvest {page.url} --form {form.index}` uses it",
+                )
+    return nearest
+
+
 async def _discover(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> Discovery:
     """Return the home page with the interface that the user chose, or with all interfaces found, best first."""
     if plan.form is None and not plan.search_interface:
@@ -498,6 +521,8 @@ async def _discover(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> D
             around = f"and {len(discovery.opened_pages)} pages around it have no search either"
             if discovery.out_of_reach:
                 around += f" ({discovery.out_of_reach[0]})"
+            elif nearest := _nearest_form(discovery):
+                around += f"; {nearest}"
             raise NoSearchForm(f"{url} has {there}, none of them a search, {around}; {_way_out(discovery)}")
         min_score = MIN_SCORE_SHARE * discovery.interfaces[0].score
         _log_interfaces(discovery, min_score)

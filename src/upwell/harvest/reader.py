@@ -22,6 +22,7 @@ from upwell.choose.plan import Plan, Reason
 from upwell.choose.record_words import Blobs, MemoryBlobs
 from upwell.discover import interfaces
 from upwell.discover.discovery import Discovery
+from upwell.discover.form_filters import fill_region
 from upwell.discover.forms import asks_for_password
 from upwell.discover.lists import ListLinks, RecordAddresses
 from upwell.discover.page_size import is_larger_page, larger_page_settings, with_setting
@@ -35,7 +36,7 @@ from upwell.page.formats import read_page
 from upwell.page.language import language_of
 from upwell.page.tokens import query_words, words_of_query
 from upwell.page.tree import TagTree
-from upwell.source.apply import Reading, apply
+from upwell.source.apply import Reading, apply, misread_counts
 from upwell.source.drift import DriftWatch
 from upwell.source.learn import distinct_answers, learn_source
 from upwell.source.model import SourceModel
@@ -44,6 +45,7 @@ from upwell.store.state import State
 from upwell.types import (
     BrowserVisit,
     Decision,
+    FormInterface,
     Kind,
     ListInterface,
     Record,
@@ -227,6 +229,8 @@ class SourceReader:
         self.background: list[Answer] = []  # answers to nonsense words, without their responses
         self.fields_of: dict[str, Mapping[str, str]] = {}  # fields of the first records, by key
         self.errors_in_a_row = 0
+        # the server keeps the results of the last query in its session: further pages have the same address for all queries
+        self.keeps_results = False
         self._recent: deque[tuple[Response, str, Kind]] = deque(maxlen=RECENT_ANSWERS)
         self._drift = DriftWatch(model, window=RECENT_ANSWERS, min_answers=RECENT_ANSWERS)
         self._last_query_with_records = ""
@@ -258,7 +262,7 @@ class SourceReader:
         listed = dict.fromkeys((*own, *broad, *words_of_page(self.discovery.home)))
         words = values or tuple(word for word in listed if len(word) >= self.interface.min_chars)
         answers: list[Answer] = []
-        asked, further_words = 0, tuple[str, ...]()
+        asked, further_words, misread = 0, tuple[str, ...](), None
         for start in range(0, min(len(words), MAX_PROBE_ROUNDS * probes), probes):
             batch = words[start : start + probes]
             answers += yield from self._answers(batch, "probe")
@@ -280,13 +284,21 @@ class SourceReader:
             # what a single answer shows may be its two columns
             full = sum(bool(apply(self.ledger.model, answer.page).records) for answer in answers)
             is_sure = full >= MIN_FULL_ANSWERS or start or values or self.about
-            if (self.ledger.model.leader and is_sure) or self.spent().limit_reached:
+            misread = misread_counts(self.ledger.model, [answer.page for answer in answers])
+            if (self.ledger.model.leader and is_sure and not misread) or self.spent().limit_reached:
                 break
         if not self.ledger.model.leader and self.spent().limit_reached:
             raise BudgetSpent(f"{self.spent().why} before the answers of {self.interface.url} could be read")
         pages = [answer.page for answer in answers]
         if not self.ledger.model.leader:
             raise NothingLearned(unreadable_reason(self.interface.url, pages, self.discovery.home, self.ledger.skipped))
+        if misread:
+            model, self.ledger.model = self.ledger.model, SourceModel()
+            raise NothingLearned(
+                f"the answers of {self.interface.url} are not read correctly: one says that it shows {misread[0]} records or more, and "
+                f"{misread[1]} {'was' if misread[1] == 1 else 'were'} read, in {model.pagelet}; mark a record of an answer with "
+                "`upwell serve`, or give words with many matches with --words"
+            )
         queries = [answer.query for answer in answers]
         roles = learn_roles(pages, queries, query_field=self.interface.query_field or "")
         self.ledger.model = replace(self.ledger.model, roles=roles)
@@ -297,9 +309,14 @@ class SourceReader:
         return (*words[:asked], *further_words)
 
     def _learn(self, answers: Sequence[Answer]) -> None:
-        """Learn the source model; if that fails with nonsense answers as background, without them, because some sources answer any word."""
+        """Learn the source model; if that fails or reads no answer right, without the answers to nonsense: some sources answer any word."""
         model = learn_source(answers, self.background)
-        self.ledger.model = model if model.leader else learn_source(answers)
+        pages = [answer.page for answer in answers]
+        if not model.leader or misread_counts(model, pages):
+            alone = learn_source(answers)
+            if not model.leader or (alone.leader and not misread_counts(alone, pages)):
+                model = alone
+        self.ledger.model = model
 
     def _following_pages(
         self, answers: Sequence[Answer]
@@ -428,6 +445,15 @@ class SourceReader:
         self.interface = yield from with_purpose(with_fresh_tokens(self.interface, self.last_tree), "form page")
         return interfaces.fill(self.interface, query)
 
+    def request_for_region(
+        self, settings: Sequence[tuple[str, str]]
+    ) -> Generator[Request | BrowserVisit, Response | RenderedPage, Request]:
+        """Return the request for a region of the form, with a fresh form token if needed."""
+        self.interface = yield from with_purpose(with_fresh_tokens(self.interface, self.last_tree), "form page")
+        if not isinstance(self.interface, FormInterface):
+            raise TypeError("only a form has regions")
+        return fill_region(self.interface, settings)
+
     def _fresh_request(self, query: str) -> Request:
         """Return a request for a query sent before; without its query text the response is not taken from memory."""
         request = interfaces.fill(self.interface, query)
@@ -442,7 +468,8 @@ class SourceReader:
         """
         decision = why if isinstance(why, Decision) else purpose(why, request)
         try:
-            response = yield replace(request, decision=decision._replace(source=self.interface.url))
+            decision = decision._replace(source=self.interface.url)
+            response = yield replace(request, decision=decision, is_of_session=self.keeps_results)
             if not isinstance(response, Response):
                 raise TypeError("a Request is answered by a Response")
             tree = read_page(response.body, response.url, response.headers)

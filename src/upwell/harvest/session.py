@@ -21,6 +21,7 @@ from upwell.choose.chooser import Chooser
 from upwell.choose.facet_candidates import facet_of_earlier_run
 from upwell.choose.list_candidates import MAX_LOOKS, Listing
 from upwell.choose.plan import Plan, Reason
+from upwell.choose.region_candidates import REGION_MARK
 from upwell.choose.size import requests_to
 from upwell.choose.url_repository import UrlRepository
 from upwell.discover import interfaces
@@ -49,6 +50,7 @@ from upwell.table.value_types import typed_fields
 from upwell.types import (
     BrowserVisit,
     Decision,
+    FormInterface,
     IndexInterface,
     ListInterface,
     Record,
@@ -114,6 +116,7 @@ class SafePoint:
 SessionSteps = Generator[Request | BrowserVisit | SafePoint, Response | RenderedPage, Reason]
 REPORT_SIZE_EVERY = 10  # requests between two reports of the size, which is slow to compute
 MIN_LIST = 3  # records from which on a page is a list rather than a record page
+MAX_KEYS_COMPARED = 5  # first records of two answers by which they are told apart; not swept
 MIN_SITEMAP_SHARE = 0.5  # share of the held records that a sitemap must contain; not swept
 MIN_HELD_FOR_EXPORTS = 20  # records needed to recognize those of a download; not swept
 GOAL_SHARE = 0.9  # share of the estimated size that the forecast refers to
@@ -138,12 +141,14 @@ class SourceSession:
         self.details = RecordPageReader(
             plan_of_record_pages(interface, context.plan), context.state, interface.url, urls=urls
         )
-        self.earlier_queries = tuple(q for q in context.earlier_queries if not q.startswith(LIST_MARK))
+        self.earlier_queries = tuple(q for q in context.earlier_queries if not q.startswith((LIST_MARK, REGION_MARK)))
         self.before = context.before
         self.walks_list = False  # True if the last page belongs to a list that continues
         self._has_looked_for_sitemap = self._has_looked_for_exports = False
         self._page_steps = ScriptPager(self.reader)
         self.missing: set[str] = set()  # keys that a query returned in the earlier run but not now
+        # first pages' requests for the next page → query and first keys; equal for several queries if the server keeps the results
+        self._next_requests: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._dead_ends: set[str] = set()  # next links that led to no list: a record may be called "Next"
         # queries or facet URLs that were read to their end → True if the result cap was reached
         self.ended: dict[str, bool] = {}
@@ -154,6 +159,7 @@ class SourceSession:
             takes_text=not interface.choices and not isinstance(interface, ListInterface),
             is_about=bool(self.reader.about),
             min_chars=interface.min_chars,
+            filters=interface.filters if isinstance(interface, FormInterface) else (),
             urls=urls,
         )
         self.ledger.coverage.is_only_lists = isinstance(interface, ListInterface)
@@ -172,13 +178,14 @@ class SourceSession:
             reason = self._reason_to_stop()
             if reason is not None:
                 break
-            if (page := self.details.next(len(self.ledger))) is not None:
+            is_busy = self.walks_list and self.reader.keeps_results  # other requests could change what the server keeps
+            if not is_busy and (page := self.details.next(len(self.ledger))) is not None:
                 yield from self._read_record_page(*page)
                 continue
             if not self._has_looked_for_exports and len(self.ledger) >= MIN_HELD_FOR_EXPORTS and chooser.wants_lists:
                 self._has_looked_for_exports = True
                 chooser.lists.listings += self.lists.exports()
-            if chooser.may_look_for_lists() and (yield from self._look_for_list()):
+            if not is_busy and chooser.may_look_for_lists() and (yield from self._look_for_list()):
                 continue
             chosen = chooser.next()
             decision = chooser.decision or "other"
@@ -208,7 +215,9 @@ class SourceSession:
         elif isinstance(self.reader.interface, ListInterface):
             self._open_list(self.lists.of_interface(self.reader.interface))
         else:
-            given = self.reader.interface.choices or (*self.plan.words, *(self.earlier_queries or probes))
+            given = (*self.plan.words, *(self.earlier_queries or probes))
+            if not self.chooser.takes_text:  # with filters, their values are candidates
+                given = () if self.chooser.regions.regions else self.reader.interface.choices
             self.chooser.start(given)
 
     def _take_index(self, interface: IndexInterface) -> SessionSteps:
@@ -263,6 +272,9 @@ class SourceSession:
         elif candidate.facet:
             link = candidate.facet.link
             request = next_page_request(NextPage(url=link.url, context=link.context), candidate.facet.query)
+        elif candidate.region or not (candidate.query or self.chooser.takes_text):
+            settings = candidate.region.settings if candidate.region else ()
+            request = yield from self.reader.request_for_region(settings)
         else:
             request = yield from self.reader.request_for(candidate.query)
         return self.chooser.open(candidate, request)
@@ -395,7 +407,7 @@ class SourceSession:
             is_refused=reading.kind == "error" and response.status < 400,
             links=lambda: (
                 []
-                if reader.about or query.listing
+                if reader.about or query.listing or query.region
                 else facet_links(
                     tree,
                     ledger.model.roles,
@@ -416,7 +428,10 @@ class SourceSession:
             self.details.read(reading.records[0].key, tree)
         else:
             self.details.add(new)
-        self.walks_list = query.listing is not None and query in self.chooser.open_queries
+        if self._is_kept_by_server(query, following, reading.records):
+            reader.keeps_results = True
+            self.chooser.ask_serially()
+        self.walks_list = (query.listing is not None or reader.keeps_results) and query in self.chooser.open_queries
         self.missing.difference_update(record.key for record in page.records)
         if query.request is None or query not in self.chooser.open_queries:
             self.missing |= {key for key in self.before.get(query.asked, ()) if key not in self.ledger.held}
@@ -431,6 +446,15 @@ class SourceSession:
         if not acting:
             return records
         return tuple(replace(record, url=None) if record.url in acting else record for record in records)
+
+    def _is_kept_by_server(self, query: OpenQuery, following: Request | None, records: Sequence[Record]) -> bool:
+        """Return True if the request for the second page is that of another query with other records: the server keeps the results."""
+        if query.listing or query.pages.pages != 1 or following is None or self.reader.keeps_results:
+            return False
+        keys = tuple(record.key for record in records[:MAX_KEYS_COMPARED])
+        address = f"{following.url} {following.body.decode('latin-1')}"
+        other, other_keys = self._next_requests.setdefault(address, (query.asked, keys))
+        return other != query.asked and not set(other_keys) & set(keys)
 
     def _may_count_on(self, records: Sequence[Record]) -> bool:
         """Return True if the following page may be requested by counting: a script sends the requests, and this page is full."""

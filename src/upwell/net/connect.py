@@ -7,6 +7,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from contextvars import ContextVar
+from functools import partial
 from http.cookies import BaseCookie, Morsel
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,6 +21,7 @@ from aiohttp.typedefs import LooseCookies
 from upwell.errors import MissingExtra, Refused
 from upwell.net.access import SOCKS_SCHEMES, Access
 from upwell.net.cookies import Cookie
+from upwell.net.framing import LenientResponseHandler
 from upwell.net.pace import Pace
 from upwell.net.reading_thread import finish_future
 from upwell.urls.hosts import is_localhost, is_loopback, is_private_address, is_public, origin_of
@@ -129,11 +131,18 @@ def create_connector(context: ssl.SSLContext | None, proxy: str, resolver: Guard
             ) from missing
         plain = proxy.replace("socks5h://", "socks5://", 1).replace("socks4a://", "socks4://", 1)
         socks_connector: aiohttp.BaseConnector = ProxyConnector.from_url(plain, rdns=True, limit=0, ssl=context or True)
-        return socks_connector
+        return _with_lenient_framing(socks_connector)
     if proxy:
         parts = yarl.URL(proxy)
         resolver.proxy = parts.host or "", parts.port
-    return aiohttp.TCPConnector(resolver=resolver, limit=0, ttl_dns_cache=DNS_SECONDS, ssl=context or True)
+    connector = aiohttp.TCPConnector(resolver=resolver, limit=0, ttl_dns_cache=DNS_SECONDS, ssl=context or True)
+    return _with_lenient_framing(connector)
+
+
+def _with_lenient_framing(connector: aiohttp.BaseConnector) -> aiohttp.BaseConnector:
+    """Accept answers that are framed as browsers accept them (`framing`); aiohttp has no public setting for its protocol."""
+    connector._factory = partial(LenientResponseHandler, loop=connector._loop)  # type: ignore[assignment] # a subclass
+    return connector
 
 
 class PacedRequest(aiohttp.ClientRequest):

@@ -274,7 +274,7 @@ class Fetcher:
     ) -> Response:
         waits_for_server = not tries
         tries = tries or self.manners.retries + 1
-        attempt, reason = -1, ""
+        attempt, reason, has_answered = -1, "", False
         while (attempt := attempt + 1) < tries:
             try:
                 if is_robots:
@@ -300,6 +300,7 @@ class Fetcher:
                     logger.info("%s is down; trying again in %g s", urlsplit(request.url).netloc, RECONNECT_SECONDS)
                     await asyncio.sleep(RECONNECT_SECONDS)
                     continue
+                has_answered = isinstance(error, (aiohttp.ClientResponseError, aiohttp.ClientPayloadError, ValueError))
                 reason = self.access.hide(f"{type(error).__name__}: {error}")[:200]
                 logger.info("%s: attempt %d of %d failed: %s", self._shown(request.url), attempt + 1, tries, reason)
                 self._back_off(request.url, attempt)
@@ -312,6 +313,10 @@ class Fetcher:
             if retry_after > self.manners.longest_wait:
                 return replace(response, blocked=f"status {response.status}, asked to wait for {retry_after:,.0f} s")
             self._back_off(request.url, attempt, retry_after)
+        if has_answered:
+            raise Unreachable(
+                f"{request.url} answers, but not in a way that can be read ({reason}); does it open in your browser?"
+            )
         raise Unreachable(
             f"{request.url} did not answer in {tries} tries ({reason}); is the address right? try later, or with a lower --rate"
         )

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 from urllib.parse import urlsplit
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from upwell.answers import kind as empty
+from upwell.answers.totals import read_totals
 from upwell.lexicon.argument_names import PAGE, PAGE_SIZE, undecorated
 from upwell.page.tree import TagTree
 from upwell.records import evidence as pagelets
@@ -22,7 +23,7 @@ from upwell.source.model import SourceModel
 from upwell.types import Kind, Record
 from upwell.urls.arguments import parse_arguments, without_arguments
 
-__all__ = ["CutEvidence", "Reading", "ReadingChecks", "apply", "check", "compare_cuts", "find_cut"]
+__all__ = ["CutEvidence", "Reading", "ReadingChecks", "apply", "check", "compare_cuts", "find_cut", "misread_counts"]
 
 RECORD_ID = re.compile(r"\d{4}")  # a shorter number in an id attribute only counts elements on the page
 
@@ -142,6 +143,13 @@ def _cut_of_links(leaves: Leaves, links: Sequence[int]) -> Cut | None:
     return Cut(starts, ends, 0, unit, container, unit_row, leaves.row_end[container].astype(np.int32))
 
 
+MISREAD_FACTOR = (
+    2  # between the records that an answer states to show and those that are read, from which it was misread; not swept
+)
+SURELY_SHOWN = 5  # records that the first page of an answer with as many matches shows at least; not swept
+MIN_STATED = 3  # answers that must state how many records they show; not swept
+
+
 def check(reading: Reading, tree: TagTree, query: str = "") -> ReadingChecks:
     """Compare a reading with the number of records that the page states, and with the query."""
     texts = [record.text.lower() for record in reading.records]
@@ -152,6 +160,29 @@ def check(reading: Reading, tree: TagTree, query: str = "") -> ReadingChecks:
         "count": len(texts) in sizes if sizes else None,
         "query": round(sum(with_query) / len(texts), 3) if texts and words else None,
     }
+
+
+def misread_counts(model: SourceModel, pages: Iterable[TagTree]) -> tuple[int, int] | None:
+    """Return how many records one of some answers shows at least, and how many the model reads there, if the model reads no answer right.
+
+    An answer shows the range that it states ("1 – 20"), else a few records if its total is as large. It is not right if less than half or
+    more than twice as many are read. None if any answer is nearly right, or if too few state enough.
+    """
+    wrong: list[tuple[int, int]] = []
+    for page in pages:
+        records = apply(model, page).records
+        stated = read_totals(page, [record.text for record in records])
+        if not records or (stated.total or 0) < SURELY_SHOWN:
+            continue
+        read, size = len(records), SURELY_SHOWN
+        is_short = MISREAD_FACTOR * read < size
+        if stated.first == 1 and (stated.last or 0) >= SURELY_SHOWN:
+            size = stated.last or 0
+            is_short = MISREAD_FACTOR * read < size or read > MISREAD_FACTOR * size
+        if not is_short:
+            return None
+        wrong.append((size, read))
+    return wrong[0] if len(wrong) >= MIN_STATED else None
 
 
 def _chars_in(leaves: Leaves, cut: Cut) -> int:

@@ -74,6 +74,8 @@ class DriftWatch:
                 f"{kinds.count('multi')} of the last {len(kinds)} answers have records, "
                 f"{100 * model.fits:.0f} % had when the source was learned"
             )
+        if model.agrees == 0 and len(agree) >= self.min_answers and not any(agree):
+            return f"none of the last {len(agree)} answers shows as many records as it says, nor did any when the source was learned"
         if model.agrees and len(agree) >= self.min_answers and sum(agree) / len(agree) < DRIFT_FACTOR * model.agrees:
             return (
                 f"{sum(agree)} of the last {len(agree)} answers show as many records as they say, "

@@ -39,6 +39,14 @@ __all__ = [
     "posts_without_search",
 ]
 
+
+class Hit(NamedTuple):
+    """An acting word and the feature that it sets."""
+
+    word: str
+    feature: str
+
+
 CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 INVISIBLE = re.compile(
     "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
@@ -70,6 +78,10 @@ TOKEN = re.compile(
 # File names of programs, whose words say what they do ("wp-login.php", "DeleteIssue!default.jspa"), unlike those of documents.
 PROGRAM_FILE = re.compile(
     r"\.(?:php\d?|cgi|f?pl|py|rb|aspx?|ashx|asmx|jspx?|jspa|do|action|cfm|dll|exe|srf|seam|faces|xhtml|svc)$", re.I
+)
+# Hidden fields that return what the server wrote there itself, encoded: they name no operation, though their letters may.
+SERVER_STATE = re.compile(
+    r"__(?:view|control)?state\w*|__viewstate\w*|__eventvalidation|__previouspage|javax\.faces\.viewstate", re.I
 )
 STATIC_FILE = re.compile(r"\.(?:js|mjs|css)$", re.I)
 STATIC_FOLDERS = frozenset((
@@ -114,6 +126,10 @@ SMALL_WORDS = frozenset((
     "mon", "ma", "el", "los", "las", "una", "este", "esta", "mi", "il", "lo", "gli", "questo", "o", "os", "as", "um", "uma", "meu", "de",
     "het", "een", "dit", "deze", "mijn", "se", "sa", "sie", "et", "ol", "yap", "ver",
 ))  # fmt: skip
+# Verbs of one language that stand inside the texts of another as an article: Danish "del" (share) in Spanish "registro del estado".
+ARTICLES = frozenset(("del",))
+# Verbs that name what is searched inside the text of a form that searches: "search the register".
+NOUNS_OF_SEARCHES = frozenset((Hit("register", "around inner verb"),))
 # Words that make a label a command instead of a title: "delete this item", "buy now".
 COMMAND_WORDS = frozenset((
     "this", "now", "my", "your", "item", "items", "cart", "basket", "bag", "account", "me", "here", "order", "comment", "post", "message",
@@ -161,13 +177,6 @@ FEATURES: tuple[str, ...] = (
     "record title",
     "several places",
 )  # fmt: skip
-
-
-class Hit(NamedTuple):
-    """An acting word and the feature that it sets."""
-
-    word: str
-    feature: str
 
 
 class _Vocabulary(NamedTuple):
@@ -419,6 +428,8 @@ def _camel_hits(name: str) -> list[Hit]:
 
 def _field_hits(name: str, value: str) -> tuple[Hit, ...]:
     """Return the hits of a name and its value, as sent in an address or a body."""
+    if SERVER_STATE.fullmatch(name):
+        return ()
     if len(name) + len(value) <= MAX_CACHED_CHARS:
         return _cached_field_hits(name, value)
     return _find_field_hits(name, value)
@@ -493,7 +504,8 @@ def _context_hits(context: LinkContext) -> list[Hit]:
     for mark in context.marks:
         hits += _mark_hits(mark)
     if context.around:
-        hits += _around_hits(context.around[:MAX_AROUND_CHARS], context.is_button)
+        around = _around_hits(context.around[:MAX_AROUND_CHARS], context.is_button)
+        hits += [hit for hit in around if not (context.is_search and hit in NOUNS_OF_SEARCHES)]
     return hits
 
 
@@ -578,7 +590,7 @@ def _placed(own: list[str], text: str = "", most: int = MAX_WORDS) -> tuple[tupl
         for word, kind in zip(own, classes, strict=True)
     )
     for i, (word, kind) in enumerate(zip(own, classes, strict=True)):
-        if kind is None:
+        if kind is None or (most > MAX_WORDS and 0 < i < count - 1 and word in ARTICLES):
             continue
         if count > most:
             place = "title"
