@@ -1,15 +1,20 @@
 """One harvest of a simulated source and its measurements."""
 
-from dataclasses import dataclass, field
+from collections import deque
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from benchmarks.ground.oracle import SHARES
 from benchmarks.ground.source import SimulatedSource
+from upwell.arrays.key_set import KeySet
 from upwell.choose.candidates import Candidate, OpenQuery
 from upwell.choose.chooser import Chooser
 from upwell.choose.ledger import SourceLedger
+from upwell.choose.list_candidates import MAX_LOOKS, Listing
 from upwell.choose.plan import Plan
+from upwell.discover.lists import ListReader, RecordAddresses
+from upwell.harvest.session import MIN_SITEMAP_SHARE
 from upwell.lexicon.frequent_words import EVERYTHING, broad_queries
 from upwell.page.tokens import tokens
 from upwell.source.model import SourceModel
@@ -45,6 +50,29 @@ class Moment:
     share: float | None  # of MOMENTS; None: at the end of the harvest
 
 
+def _open_lists(chooser: Chooser, addresses: list[str]) -> None:
+    """Open the first list of a family; the others become candidates."""
+    listing = _listing(chooser, addresses[0])
+    listing.family = deque(addresses[1:])
+    chooser.lists.listings.append(listing)
+    chooser.open(Candidate(query="", kind="list", listing=listing, address=listing.url))
+
+
+def _open_sitemap(chooser: Chooser, source: SimulatedSource) -> None:
+    """Add the record pages of the sitemap, as far as it is worth it (`session.SourceSession`)."""
+    named, ledger = KeySet(source.sitemap), chooser.ledger
+    if len(named) < MIN_SITEMAP_SHARE * len(ledger):
+        return
+    listing = replace(_listing(chooser, "sitemap"), kind="record pages", keys=named)
+    listing.family = deque(key for key in source.sitemap if key not in ledger.held)
+    chooser.lists.add_record_pages(listing)
+
+
+def _listing(chooser: Chooser, address: str) -> Listing:
+    records = RecordAddresses(held=chooser.ledger.held)
+    return Listing(ListReader(url=address, model=chooser.ledger.model, records=records))
+
+
 @dataclass
 class Result:
     """Requests until each share of the records, and the statements at several moments."""
@@ -57,17 +85,24 @@ class Result:
 
 def harvest(source: SimulatedSource, *, seed: int = 0, budget: int = 0) -> Result:
     """Harvest until nearly everything is held, even after the chooser would stop, with at most `budget` requests."""
-    number, plan = len(source.collection), Plan(seed=seed)
+    setting, number = source.setting, source.size
+    plan = Plan(seed=seed, about=source.topic if setting.about else "")
     budget = budget or PATIENCE * -(-number // source.page_size) + START
     ledger = SourceLedger(
         interface=FormInterface(method="GET", url="http://ground/", query_field="q"), model=SourceModel()
     )
-    chooser = Chooser(ledger, plan, language="en", takes_text=True, is_about=False)
+    chooser = Chooser(ledger, plan, language="en", takes_text=setting.has_search, is_about=setting.about)
+    ledger.coverage.is_only_lists = not setting.has_search
     rng = np.random.default_rng([seed, 2])
-    home = [w for i in rng.choice(number, HOME_WORDS) for w in tokens(source.collection.titles[i])[-1:]]
+    home = [w for i in rng.choice(len(source.collection), HOME_WORDS) for w in tokens(source.collection.titles[i])[-1:]]
     broad = broad_queries("en")
     probes = tuple(dict.fromkeys((*home[:2], *broad[len(EVERYTHING) :], *home)))[: plan.probes]
-    chooser.start(probes)
+    families = deque(source.families)
+    has_sitemap = bool(source.sitemap)
+    if setting.has_search:
+        chooser.start(probes)
+    elif families:
+        _open_lists(chooser, families.popleft())
     source.requests += NONSENSE
     result = Result(dict.fromkeys(map(str, SHARES)))
     waiting = list(MOMENTS)
@@ -91,6 +126,14 @@ def harvest(source: SimulatedSource, *, seed: int = 0, budget: int = 0) -> Resul
         if (reason := chooser.reason_to_stop()) and result.stopped is None:
             result.stopped, result.reason = source.requests, reason
             record(None)
+        if chooser.may_look_for_lists():
+            if has_sitemap:
+                has_sitemap = False
+                _open_sitemap(chooser, source)
+            chooser.lists.looks = chooser.lists.looks + 1 if families else MAX_LOOKS
+            if families:
+                source.requests += 1
+                _open_lists(chooser, families.popleft())
         chosen = chooser.next()
         if chosen is None:
             if chooser.retry():
@@ -98,7 +141,10 @@ def harvest(source: SimulatedSource, *, seed: int = 0, budget: int = 0) -> Resul
             break
         query: OpenQuery = chooser.open(chosen) if isinstance(chosen, Candidate) else chosen
         link = query.facet.link.url if query.facet else ""
-        page = source.ask(query.query, link, query.pages.pages + 1)
+        if query.listing:
+            page = source.open_list(query.candidate.address, query.pages.pages + 1)
+        else:
+            page = source.ask(query.query, link, query.pages.pages + 1)
         if page is None:
             chooser.fail(query)
             continue
