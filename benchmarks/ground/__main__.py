@@ -29,6 +29,7 @@ def main() -> None:
     parser.add_argument("--settings", nargs="+", choices=list(SETTINGS), default=list(SETTINGS), metavar="NAME")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--random", type=int, default=0, help="draw so many settings at random instead of the grid")
+    parser.add_argument("--certify", type=int, default=0, help="requests spent on the size when 75 %% are held")
     parser.add_argument("--first", type=int, default=0, help="seed of the first random setting")
     parser.add_argument("--judge", action="store_true", help="use the collections on which no constant was chosen")
     parser.add_argument(
@@ -45,14 +46,16 @@ def main() -> None:
     names = [str(arguments.records)] if arguments.records else arguments.collections or split
     size = arguments.size if arguments.size is not None else 0 if arguments.records else SIZE
     tasks = [
-        (name, setting, seed, size, not arguments.no_oracle)
+        (name, setting, seed, size, not arguments.no_oracle, arguments.certify)
         for name in names
         for seed in range(arguments.seeds)
         for setting in arguments.settings
     ]
     if arguments.random:
         seeds = range(arguments.first, arguments.first + arguments.random)
-        tasks = [(names[seed % len(names)], RANDOM, seed, 0, not arguments.no_oracle) for seed in seeds]
+        tasks = [
+            (names[seed % len(names)], RANDOM, seed, 0, not arguments.no_oracle, arguments.certify) for seed in seeds
+        ]
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     rows = []
     with multiprocessing.get_context("spawn").Pool(min(arguments.workers, len(tasks))) as pool:

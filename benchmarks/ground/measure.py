@@ -18,7 +18,7 @@ __all__ = ["RANDOM", "SIZE", "Task", "measure"]
 
 SIZE = 2000  # records sampled from a collection; files are used as a whole
 RANDOM = "random"  # in place of the name of a setting: one drawn at random by the seed
-Task = tuple[str, str, int, int, bool]
+Task = tuple[str, str, int, int, bool, int]
 
 
 @lru_cache(maxsize=2)
@@ -30,7 +30,7 @@ def _records(name: str, size: int, seed: int) -> Collection:
 
 def measure(task: Task) -> dict[str, object]:
     """Harvest one setting, collection and seed; return the figures."""
-    name, setting_name, seed, size, with_oracle = task
+    name, setting_name, seed, size, with_oracle, certify = task
     if setting_name == RANDOM:
         rng = np.random.default_rng([seed, 3])
         records = _records(name, draw_size(rng), seed)
@@ -38,7 +38,7 @@ def measure(task: Task) -> dict[str, object]:
     else:
         records, setting = _records(name, size, seed), SETTINGS[setting_name]
     source = SimulatedSource(records, setting, seed)
-    result = harvest(source, seed=seed)
+    result = harvest(source, seed=seed, certify=certify)
     best = oracle(SimulatedSource(records, setting, seed), EVERYTHING) if with_oracle else {}
     return {
         "collection": records.name,

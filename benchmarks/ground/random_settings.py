@@ -12,7 +12,7 @@ from benchmarks.ground.source import Setting
 
 __all__ = ["classes_of", "draw_setting", "draw_size"]
 
-SMALLEST, LARGEST = 150, 3000  # records of a source; drawn evenly on a logarithmic scale
+SMALLEST, LARGEST = 150, 2000  # records of a source; drawn evenly on a logarithmic scale
 LISTS_ONLY_SHARE = 0.2  # of the sources have no search
 ABOUT_SHARE = 0.07  # of the harvests want only records about a topic
 
@@ -52,8 +52,8 @@ def draw_setting(name: str, rng: np.random.Generator) -> Setting:
         "duplicates": one(0.0, 0.05, p=(0.85, 0.15)),
         "lists": one("none", "one", "groups", "both", p=(0.55, 0.15, 0.15, 0.15)),
         "listed": one(1.0, 0.95, 0.7, 0.3, p=(0.5, 0.15, 0.2, 0.15)),
-        "listed_by": one("chance", "date"),
-        "list_totals": chance(0.3),
+        "listed_by": one("chance", "date", p=(0.75, 0.25)),
+        "list_totals": one("none", "own", "all", p=(0.6, 0.2, 0.2)),
         "hidden_groups": one(0, 3, p=(0.7, 0.3)),
         "breaks": chance(0.15),
         "sitemap": one(0.0, 1.0, 0.8, p=(0.75, 0.15, 0.1)),
@@ -75,7 +75,7 @@ def classes_of(setting: Setting, size: int) -> list[str]:
     names = [setting.group, f"size {'< 500' if size < 500 else '< 1500' if size < 1500 else '≥ 1500'}"]
     if not setting.has_search:
         names += [f"lists only: {setting.lists}", f"lists only: contain {setting.listed:.0%}"]
-        names += ["lists only: with totals" if setting.list_totals else "lists only: without totals"]
+        names += [f"lists only: totals {setting.list_totals}"]
         return [*names, "lists only: with sitemap"] if setting.sitemap else names
     for part in fields(setting):
         value = getattr(setting, part.name)

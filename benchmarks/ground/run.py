@@ -1,6 +1,7 @@
 """One harvest of a simulated source and its measurements."""
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -30,6 +31,7 @@ MOMENTS = (
     0.75,
     0.9,
 )  # shares held at which the coverage statement is recorded, in addition to the end
+CERTIFIED_AT = 0.75  # share held at which the size is certified, if it is
 NONSENSE = 3  # nonsense queries at the start of a harvest
 HOME_WORDS = 4  # words taken from the home page, which shows some records
 PATIENCE = 6  # budget of a harvest: this many times the minimum of requests, plus START
@@ -58,6 +60,20 @@ def _open_lists(chooser: Chooser, addresses: list[str]) -> None:
     chooser.open(Candidate(query="", kind="list", listing=listing, address=listing.url))
 
 
+def _certify(chooser: Chooser, source: SimulatedSource, requests: int) -> None:
+    """Spend requests on queries drawn at random."""
+    for _ in range(requests):
+        chosen = chooser.next_of_sample()
+        if chosen is None:
+            return
+        query = chooser.open(chosen) if isinstance(chosen, Candidate) else chosen
+        page = source.ask(query.query, "", query.pages.pages + 1)
+        if page is None:
+            chooser.fail(query)
+        else:
+            chooser.take(query, page)
+
+
 def _open_sitemap(chooser: Chooser, source: SimulatedSource) -> None:
     """Add the record pages of the sitemap, as far as it is worth it (`session.SourceSession`)."""
     named, ledger = KeySet(source.sitemap), chooser.ledger
@@ -83,15 +99,25 @@ class Result:
     reason: str = ""
 
 
-def harvest(source: SimulatedSource, *, seed: int = 0, budget: int = 0) -> Result:
-    """Harvest until nearly everything is held, even after the chooser would stop, with at most `budget` requests."""
+def harvest(
+    source: SimulatedSource,
+    *,
+    seed: int = 0,
+    budget: int = 0,
+    certify: int = 0,
+    observe: Callable[[SourceLedger], None] | None = None,
+) -> Result:
+    """Harvest until nearly everything is held, even after the chooser would stop, with at most `budget` requests.
+
+    `observe` is called after each page. With `certify`, the harvest ends at three quarters, and so many requests are spent on the size.
+    """
     setting, number = source.setting, source.size
     plan = Plan(seed=seed, about=source.topic if setting.about else "")
     budget = budget or PATIENCE * -(-number // source.page_size) + START
     ledger = SourceLedger(
         interface=FormInterface(method="GET", url="http://ground/", query_field="q"), model=SourceModel()
     )
-    chooser = Chooser(ledger, plan, language="en", takes_text=setting.has_search, is_about=setting.about)
+    chooser = Chooser(ledger, plan, language="en", takes_text=setting.has_search, is_about=bool(plan.about))
     ledger.coverage.is_only_lists = not setting.has_search
     rng = np.random.default_rng([seed, 2])
     home = [w for i in rng.choice(len(source.collection), HOME_WORDS) for w in tokens(source.collection.titles[i])[-1:]]
@@ -141,22 +167,27 @@ def harvest(source: SimulatedSource, *, seed: int = 0, budget: int = 0) -> Resul
             break
         query: OpenQuery = chooser.open(chosen) if isinstance(chosen, Candidate) else chosen
         link = query.facet.link.url if query.facet else ""
-        if query.listing:
-            page = source.open_list(query.candidate.address, query.pages.pages + 1)
-        else:
-            page = source.ask(query.query, link, query.pages.pages + 1)
+        number_of_page = query.pages.pages + 1
+        address = query.candidate.address
+        page = source.open_list(address, number_of_page) if address else source.ask(query.query, link, number_of_page)
         if page is None:
             chooser.fail(query)
             continue
         chooser.take(query, page)
         ledger.page_size = max(ledger.page_size, len(page.records))
         ledger.curve.append((source.requests, len(ledger), ledger.matches))
+        if observe is not None:
+            observe(ledger)
         share = len(ledger) / number
         for reached in SHARES:
             if share >= reached and result.requests[str(reached)] is None:
                 result.requests[str(reached)] = source.requests
         if waiting and share >= waiting[0]:
             record(waiting[0])
+            if certify and share >= CERTIFIED_AT:
+                _certify(chooser, source, certify)
+                record(CERTIFIED_AT)
+                return result
             waiting = [other for other in waiting if other > share]
         end = result.requests[str(SHARES[-1])]
         if end is not None and (result.stopped is not None or source.requests > end + START):

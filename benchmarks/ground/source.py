@@ -27,6 +27,7 @@ ORDERS = ("date", "popularity", "number")
 SKEW = 1.5  # standard deviation of the logarithm of a record's prominence, for the order "rank"
 EXCERPT_WORDS = 12  # words shown on each side of the first query word, where answers show excerpts
 TOPIC_SHARE = 0.1  # share of the records that are about the topic
+MIN_ABOUT = 10  # records that are about a topic at least
 GAPS = 2.5  # numbers given out per record, where record numbers have gaps
 WRONG_FACTOR = 3.0  # a wrong total differs from the true one by up to this factor
 ABOUT = 0.15  # largest relative error of an "about" total
@@ -60,7 +61,8 @@ class Setting:
     lists: Literal["none", "one", "groups", "both"] = "none"  # of everything, and one for each category
     listed: float = 1.0  # share of the records that its lists contain
     listed_by: Literal["chance", "date"] = "chance"  # date: the lists contain the newest records
-    list_totals: bool = False  # lists state how many records they contain
+    # lists state how many records they contain, or how many there are
+    list_totals: Literal["none", "own", "all"] = "none"
     hidden_groups: int = 0  # category lists that no link leads to
     breaks: bool = False  # the pager of the longest list ends too early
     sitemap: float = 0.0  # share of the records that a sitemap names
@@ -201,6 +203,7 @@ class SimulatedSource:
         self._index = self.collection.index(everything, stems=self.setting.match == "stem")
         self._records = self.collection.records(self.setting.shows, self.setting.numbers)
         self.matches = lru_cache(maxsize=512)(self._matches)
+        self.list_totals: dict[str, int] = {}
         self.lists = dict(self._lists())
         self.families = self._families()
         number = len(self.collection)
@@ -210,16 +213,20 @@ class SimulatedSource:
     def _lists(self) -> Iterator[tuple[str, Numbers]]:
         """Yield the address and the records of each list."""
         setting, collection = self.setting, self.collection
-        place = collection.ranks["date"] if setting.listed_by == "date" else collection.in_lists
-        listed = np.flatnonzero(place < setting.listed * len(collection))
-        listed = listed[np.argsort(collection.ranks["date"][listed], kind="stable")]
-        if setting.lists in ("one", "both"):
-            yield "list", listed[: len(listed) // 3] if setting.breaks else listed
-        if setting.lists in ("groups", "both"):
-            categories = collection.facets["category"]
-            for category in np.unique(categories):
+        newest_first = np.argsort(collection.ranks["date"], kind="stable")
+        number, categories = len(collection), collection.facets["category"]
+        for name, in_lists in (("list", collection.in_lists), ("groups", collection.in_lists[::-1])):
+            place = collection.ranks["date"] if setting.listed_by == "date" else in_lists
+            listed = newest_first[place[newest_first] < setting.listed * number]
+            if name == "list" and setting.lists in ("one", "both"):
+                self.list_totals[name] = len(listed) if setting.list_totals == "own" else number
+                yield name, listed[: len(listed) // 3] if setting.breaks else listed
+            for category in np.unique(categories) if name == "groups" and setting.lists in ("groups", "both") else ():
                 if len(group := listed[categories[listed] == category]):
-                    yield f"list category={category}", group
+                    address = f"list category={category}"
+                    number_of_category = int((categories == category).sum())
+                    self.list_totals[address] = len(group) if setting.list_totals == "own" else number_of_category
+                    yield address, group
 
     def _families(self) -> list[list[str]]:
         """Return the addresses of the lists that links lead to, siblings together."""
@@ -237,25 +244,28 @@ class SimulatedSource:
             return AnswerPage(records=[record], wanted=[record])
         listed, at = self.lists[address], self.page_size * (page - 1)
         records = [self._records[i] for i in listed[at : at + self.page_size]]
-        totals = StatedTotals(total=len(listed)) if self.setting.list_totals and records else StatedTotals()
+        has_totals = self.setting.list_totals != "none" and records
+        totals = StatedTotals(total=self.list_totals[address]) if has_totals else StatedTotals()
         return AnswerPage(records=records, wanted=records, totals=totals, has_next=at + self.page_size < len(listed))
 
     @cached_property
     def topic(self) -> str:
-        """Return the word in about a tenth of the records, the topic of a harvest with `--about`."""
+        """Return the word in about a tenth of the records, the topic of a harvest with `--about`; empty if there is none."""
         wanted = TOPIC_SHARE * len(self.collection)
         words = [word for word in self._index.words if word.isalpha() and len(word) > 3]
-        return min(words, key=lambda word: (abs(len(self._index.places[word]) - wanted), word))
+        nearest = sorted(words, key=lambda word: (abs(len(self._index.places[word]) - wanted), word))
+        found = ((word, self.matches(word, "")) for word in nearest)
+        return next((word for word, matches in found if matches is not None and len(matches) >= MIN_ABOUT), "")
 
     @property
     def size(self) -> int:
         """Return the number of records that a harvest wants."""
-        found = self.matches(self.topic, "") if self.setting.about else None
+        found = self.matches(self.topic, "") if self.setting.about and self.topic else None
         return len(self.collection) if found is None else len(found)
 
     def _wanted(self, records: Sequence[Record], query: str) -> Sequence[Record]:
         """Return the records that a harvest keeps: with a topic, those whose text shows it, or all that its own query returned."""
-        if not self.setting.about or query == self.topic:
+        if not self.setting.about or not self.topic or query == self.topic:
             return records
         return [record for record in records if self.topic in query_words(record.text)]
 

@@ -136,6 +136,10 @@ def _slug(text: str) -> str:
 
 
 CHANGES_FILE = "changes.parquet"
+SIZE_SAMPLE = "size-sample.parquet"
+SAMPLE_NAMES = (
+    "source", "query", "probability", "records_held", "complete", "record", "degree", "held", "shown", "shown_before",
+)  # fmt: skip
 CHANGE_COLUMNS = ("change", "_key", "_url", "column", "old", "new")
 
 
@@ -206,6 +210,7 @@ def write_files(site: SiteHarvest, folder: Path, format: Format) -> Result:
     }
     for name, text in texts.items():
         write_whole(folder / name, text)
+    _write_size_sample(site, folder / SIZE_SAMPLE)
     for model in models:
         if is_private_address(host_and_port(model[INTERFACE_KEY]["url"])[0]):
             remember(
@@ -213,6 +218,20 @@ def write_files(site: SiteHarvest, folder: Path, format: Format) -> Result:
             )  # `upwell ask` queries a private address only if the user has harvested it
     describe_tables(folder, tables, summary["title"], summary["site"], site.url, summary["statement"])
     return Result(folder=folder, records=records, report=folder / "report.html", summary=summary)
+
+
+def _write_size_sample(site: SiteHarvest, path: Path) -> None:
+    """Write the queries drawn at random for the size with their matches, so that anyone can check it; remove a table of an earlier run."""
+    rows = [
+        {"source": source.interface.url, **row}
+        for source in site.sources
+        if source.coverage.sample is not None
+        for row in source.coverage.sample.rows()
+    ]
+    if rows:
+        parquet.write(rows, {name: name for name in SAMPLE_NAMES}, path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def write_tables(tables: Sequence[Table], folder: Path, format: Format) -> Path:
