@@ -76,7 +76,7 @@ def test_the_demo_reaches_everything_and_says_so(tmp_path: Path) -> None:
     lines = done.stdout.splitlines()
     assert lines[0].split() == ["name", "country", "region", "population", "timezone", "also"]
     assert lines[7] == "(5 of 776 rows)"
-    assert lines[9].startswith("776 records held, 100% of about 776")
+    assert lines[9].startswith("776 records held, 100% of the 776")
     assert lines[10] == "in truth: 776 of 776 cities held, 100.0%"
     assert "upwell demo --hard" in lines[-1]
     hard = json.loads(upwell("demo", "--hard", "--budget", "40", "--port", "0", "--json", cwd=tmp_path).stdout)

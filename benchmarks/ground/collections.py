@@ -4,7 +4,7 @@ import csv
 import gzip
 import json
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ from benchmarks.corpora import CORPORA as DATA
 from benchmarks.ground.source import Collection
 from upwell.demo.cities import all_cities
 
-__all__ = ["COLLECTIONS", "collection", "from_file"]
+__all__ = ["CHOSEN_ON", "COLLECTIONS", "JUDGED_ON", "collection", "from_file"]
 
 Row = tuple[str, list[str]]
 KEYS = ("id", "_key", "url")
@@ -43,7 +43,7 @@ def _rows_of_file(path: Path) -> Iterator[Row]:
         for number, line in enumerate(lines):
             row = json.loads(line)
             texts = [str(value) for name, value in row.items() if isinstance(value, str) and name not in KEYS]
-            yield str(row.get("id", number)), texts
+            yield str(row.get("id", row.get("_key", number))), texts
 
 
 def _names(domain: str, kind: str) -> Callable[[], Iterator[Row]]:
@@ -79,3 +79,26 @@ COLLECTIONS: dict[str, Callable[[], Iterator[Row]]] = {
     "products": lambda: _rows_of_file(DATA / "matches" / "walmart-amazon" / "b.jsonl"),
     "cities": _cities,
 }
+# Collections on which constants are chosen, and those on which they are judged.
+CHOSEN_ON = tuple(COLLECTIONS)
+
+
+def _news() -> Iterator[Row]:
+    for line in (DATA / "news" / "labels.jsonl").open(encoding="utf-8"):
+        row = json.loads(line)
+        title, _, article = row["article"].partition("\n")
+        yield str(row["page"]), [title, article]
+
+
+COLLECTIONS |= {
+    "news": _news,
+    "bands": _names("music", "band"),
+    "papers": lambda: _rows_of_file(DATA / "matches-more" / "dblp-googlescholar" / "b.jsonl"),
+    "movies": lambda: _rows_of_file(DATA / "matches-more" / "movies-imdb-tmdb" / "b.jsonl"),
+    "books": lambda: _rows_of_file(DATA / "matches-more" / "books-amazon-borders" / "a.jsonl"),
+    "beers-and-tables": lambda: chain(
+        _rows_of_file(DATA / "matches" / "fodors-zagats" / "a.jsonl"),
+        _rows_of_file(DATA / "matches" / "beer" / "a.jsonl"),
+    ),
+}
+JUDGED_ON = tuple(name for name in COLLECTIONS if name not in CHOSEN_ON)

@@ -4,17 +4,21 @@ from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks.ground.collections import COLLECTIONS, collection, from_file
 from benchmarks.ground.oracle import oracle
+from benchmarks.ground.random_settings import classes_of, draw_setting, draw_size
 from benchmarks.ground.run import harvest
 from benchmarks.ground.settings import SETTINGS
 from benchmarks.ground.source import Collection, SimulatedSource
 from upwell.lexicon.frequent_words import EVERYTHING
 
-__all__ = ["SIZE", "Task", "measure"]
+__all__ = ["RANDOM", "SIZE", "Task", "measure"]
 
 SIZE = 2000  # records sampled from a collection; files are used as a whole
-Task = tuple[str, str, int, int, bool]
+RANDOM = "random"  # in place of the name of a setting: one drawn at random by the seed
+Task = tuple[str, str, int, int, bool, int]
 
 
 @lru_cache(maxsize=2)
@@ -26,15 +30,22 @@ def _records(name: str, size: int, seed: int) -> Collection:
 
 def measure(task: Task) -> dict[str, object]:
     """Harvest one setting, collection and seed; return the figures."""
-    name, setting_name, seed, size, with_oracle = task
-    records, setting = _records(name, size, seed), SETTINGS[setting_name]
-    result = harvest(SimulatedSource(records, setting, seed), seed=seed)
+    name, setting_name, seed, size, with_oracle, certify = task
+    if setting_name == RANDOM:
+        rng = np.random.default_rng([seed, 3])
+        records = _records(name, draw_size(rng), seed)
+        setting = draw_setting(f"{RANDOM} {seed}", rng)
+    else:
+        records, setting = _records(name, size, seed), SETTINGS[setting_name]
+    source = SimulatedSource(records, setting, seed)
+    result = harvest(source, seed=seed, certify=certify)
     best = oracle(SimulatedSource(records, setting, seed), EVERYTHING) if with_oracle else {}
     return {
         "collection": records.name,
-        "records": len(records),
+        "records": source.size,
         "setting": setting.name,
         "class": setting.group,
+        "classes": classes_of(setting, len(records)),
         "settings": asdict(setting),
         "seed": seed,
         "requests": result.requests,

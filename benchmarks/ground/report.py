@@ -10,12 +10,12 @@ from benchmarks.ground.oracle import SHARES
 from benchmarks.ground.run import MOMENTS
 from benchmarks.papers._plots import lines as plot_lines
 
-__all__ = ["figures", "plots", "table"]
+__all__ = ["figures", "plots", "table", "table_by_class"]
 
 Row = dict[str, Any]
 NEVER = 6  # a share that was not reached counts as the whole budget: this many times the pages, plus START
 START = 300
-MAX_WIDTH = 0.2
+WHOLE, NOT_WHOLE = 0.995, 0.97  # shares said to be held and really held, from which on a statement is a false "100 %"
 
 
 def requests_to(row: Row, share: str) -> float:
@@ -48,6 +48,7 @@ def figures(rows: Sequence[Row], before: Sequence[Row] = ()) -> dict[str, float]
         "÷ oracle": median(to_oracle) if to_oracle else float("nan"),
         "holds": _share(_holds(row, m) for row, m in moments),
         "low holds": _share(m["low"] <= row["records"] for row, m in moments),
+        "false 100 %": _share(_is_false_whole(row, m) for row, m in moments),
         "at least": _share(m["lower_bound"] for _, m in past_half),
         "width": median(at_three_quarters) if at_three_quarters else float("nan"),
         "held at the end": _mean(m["held"] / row["records"] for row, m in moments if m["share"] is None),
@@ -56,6 +57,12 @@ def figures(rows: Sequence[Row], before: Sequence[Row] = ()) -> dict[str, float]
 
 def _holds(row: Row, moment: Row) -> bool:
     return bool(moment["low"] <= row["records"] and (moment["lower_bound"] or row["records"] <= moment["high"]))
+
+
+def _is_false_whole(row: Row, moment: Row) -> bool:
+    """Return True if a statement says that (nearly) everything is held while it is not."""
+    says_whole = not moment["lower_bound"] and moment["held"] >= WHOLE * moment["size"]
+    return bool(says_whole and moment["held"] < NOT_WHOLE * row["records"])
 
 
 def _share(values: Iterable[bool]) -> float:
@@ -81,17 +88,41 @@ def table(rows: Sequence[Row], before: Sequence[Row] = ()) -> str:
     for name, part in groups.items():
         values = figures(part, before)
         lines.append(f"{name:{width}}" + "".join(f"{values[column]:16.3f}" for column in names))
-    lines.append("")
+    lines += ["", *_by_moment(rows)]
+    return "\n".join(lines)
+
+
+def table_by_class(rows: Sequence[Row]) -> str:
+    """Return the table of harvests with random settings: all, and each class that a user could name."""
+    groups: dict[str, list[Row]] = {"everything": list(rows)}
+    for row in rows:
+        for name in row["classes"]:
+            groups.setdefault(name, []).append(row)
+    columns = ("runs", "reached 95 %", "÷ oracle", "holds", "low holds", "false 100 %", "at least", "width")
+    width = max(map(len, groups))
+    lines = [" " * width + "".join(f"{name:>14}" for name in columns)]
+    for name, part in sorted(groups.items(), key=lambda group: (group[0] != "everything", group[0])):
+        values = figures(part)
+        lines.append(f"{name:{width}}" + "".join(f"{values[column]:14.3f}" for column in columns))
+    lines += ["", *_by_moment(rows)]
+    for evidence in sorted({m["by"] for row in rows for m in row["moments"]}):
+        moments = [(row, m) for row in rows for m in row["moments"] if m["by"] == evidence and not m["lower_bound"]]
+        lines.append(
+            f"by {evidence:12} {len(moments):6} bounded, holds {_share(_holds(row, m) for row, m in moments):.3f}"
+        )
+    return "\n".join(lines)
+
+
+def _by_moment(rows: Sequence[Row]) -> Iterable[str]:
+    """Yield a line for each moment: how often the interval holds, by evidence."""
     for share in (*MOMENTS, None):
         moments = [(row, m) for row in rows for m in row["moments"] if m["share"] == share]
         by = defaultdict(list)
         for row, m in moments:
             by[m["by"] + (" (at least)" if m["lower_bound"] else "")].append(_holds(row, m))
         evidence = ", ".join(f"{name} {sum(held)}/{len(held)}" for name, held in sorted(by.items()))
-        lines.append(
-            f"at {'the end' if share is None else f'{share:.0%}':8} holds {_share(_holds(row, m) for row, m in moments):.3f}   {evidence}"
-        )
-    return "\n".join(lines)
+        when = "the end" if share is None else f"{share:.0%}"
+        yield f"at {when:8} holds {_share(_holds(row, m) for row, m in moments):.3f}   {evidence}"
 
 
 def plots(rows: Sequence[Row], folder: Path) -> list[Path]:

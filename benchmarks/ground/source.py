@@ -2,9 +2,9 @@
 
 import zlib
 from bisect import bisect_left
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from upwell.answers.facets import SecondLevelLink
 from upwell.answers.totals import StatedTotals
 from upwell.choose.candidates import AnswerPage
-from upwell.page.tokens import stem, stop_words_of, tokens
+from upwell.page.tokens import query_words, stem, stop_words_of, tokens
 from upwell.types import FormFilter, Record
 
 __all__ = ["Collection", "Setting", "SimulatedSource"]
@@ -24,6 +24,11 @@ Answer = Literal["all", "none", "error"]
 TITLE_WORDS, SNIPPET_WORDS = 8, 30  # words of title and snippet of a record with a single text
 CATEGORIES, YEARS = 12, 15  # number of values of each facet
 ORDERS = ("date", "popularity", "number")
+SKEW = 1.5  # standard deviation of the logarithm of a record's prominence, for the order "rank"
+EXCERPT_WORDS = 12  # words shown on each side of the first query word, where answers show excerpts
+TOPIC_SHARE = 0.1  # share of the records that are about the topic
+MIN_ABOUT = 10  # records that are about a topic at least
+GAPS = 2.5  # numbers given out per record, where record numbers have gaps
 WRONG_FACTOR = 3.0  # a wrong total differs from the true one by up to this factor
 ABOUT = 0.15  # largest relative error of an "about" total
 
@@ -37,11 +42,12 @@ class Setting:
     stops: bool = False  # stop words of a query are ignored
     min_letters: int = 1  # shorter words match nothing
     searches: Literal["shown", "everything"] = "everything"
-    shows: Literal["title", "snippet", "all"] = "all"
+    shows: Literal["title", "snippet", "excerpt", "all"] = "all"  # an excerpt depends on the query
     page: int = 20
     offered: int = 0  # a larger page size that the source offers
     cap: int = 0  # result cap; 0: none
-    order: Literal["relevance", "date", "popularity", "number"] = "relevance"
+    # rank: by prominence, the same for all queries, with noise; relevance: by length, with noise
+    order: Literal["relevance", "rank", "date", "popularity", "number"] = "relevance"
     totals: Literal["exact", "about", "rounded", "capped", "wrong", "none"] = "exact"
     nothing: Answer = "none"  # answer to an empty query
     star: Answer = "none"
@@ -52,6 +58,19 @@ class Setting:
     pager: bool = True  # False: only one page
     failures: float = 0.0  # share of the requests that fail
     duplicates: float = 0.0  # share of the matches that are returned twice
+    has_search: bool = True  # False: its lists are the only way in
+    lists: Literal["none", "one", "groups", "both"] = "none"  # of everything, and one for each category
+    listed: float = 1.0  # share of the records that its lists contain
+    listed_by: Literal["chance", "date"] = "chance"  # date: the lists contain the newest records
+    # lists state how many records they contain, or how many there are
+    list_totals: Literal["none", "own", "all"] = "none"
+    hidden_groups: int = 0  # category lists that no link leads to
+    breaks: bool = False  # the pager of the longest list ends too early
+    sitemap: float = 0.0  # share of the records that a sitemap names
+    about: bool = False  # only the records about a topic are wanted
+    numbers: Literal["none", "dense", "gaps"] = (
+        "none"  # the URLs of records contain a number; the newest has the largest
+    )
 
     @property
     def filters(self) -> tuple[FormFilter, ...]:
@@ -69,6 +88,8 @@ class Setting:
     @property
     def group(self) -> str:
         """Return the class of the setting, for the report."""
+        if not self.has_search:
+            return "lists only"
         reach = "capped" if self.cap or not self.pager else "broad query" if self.has_broad_query else "words"
         return f"{reach}, {'counted' if self.is_counted else 'not counted'}"
 
@@ -90,13 +111,19 @@ class Collection:
         rng = np.random.default_rng(seed)
         number = len(rows)
         self.ranks = {name: rng.permutation(number) for name in ORDERS}
+        self.prominence = rng.lognormal(sigma=SKEW, size=number)
+        self.in_lists = rng.permutation(number)  # position in a random order of all records
+        self.in_sitemap = rng.permutation(number)
         weights = 1 / np.arange(1, CATEGORIES + 1)
         self.facets = {
             "category": rng.choice(CATEGORIES, number, p=weights / weights.sum()),
             "year": 2010 + rng.integers(0, YEARS, number),
         }
         self._indexes: dict[tuple[str, bool], _Index] = {}
-        self._records: dict[str, list[Record]] = {}
+        newest_last = np.argsort(np.argsort(-self.ranks["date"]))
+        given_out = np.sort(rng.choice(round(GAPS * number), number, replace=False))
+        self.numbers = {"dense": newest_last + 1, "gaps": given_out[newest_last] + 1}
+        self._records: dict[tuple[str, str], list[Record]] = {}
         self._words: dict[int, frozenset[str]] = {}
 
     def __len__(self) -> int:
@@ -110,17 +137,27 @@ class Collection:
 
     def texts(self, shows: str) -> list[str]:
         """Return the text of each record that an answer shows."""
-        return {"title": self.titles, "snippet": self.snippets, "all": self.whole}[shows]
+        return {"title": self.titles, "snippet": self.snippets}.get(shows, self.whole)
 
-    def records(self, shows: str) -> list[Record]:
-        """Return the records as an answer shows them."""
-        if shows not in self._records:
-            texts = self.texts(shows)
-            self._records[shows] = [
+    def records(self, shows: str, numbers: str = "none") -> list[Record]:
+        """Return the records as an answer shows them; `numbers` as in a setting."""
+        if (shows, numbers) not in self._records:
+            texts, keys = self.texts(shows), self.keys
+            if numbers != "none":
+                keys = [f"http://ground/record/{number}" for number in self.numbers[numbers].tolist()]
+            self._records[shows, numbers] = [
                 Record(key=key, url=None, path="", text=text, fields={"title": title, "text": text})
-                for key, text, title in zip(self.keys, texts, self.titles, strict=True)
+                for key, text, title in zip(keys, texts, self.titles, strict=True)
             ]
-        return self._records[shows]
+        return self._records[shows, numbers]
+
+    def excerpt(self, number: int, words: Sequence[str]) -> str:
+        """Return the title of a record and the words around the first occurrence of a query word."""
+        whole = self.whole[number].split()
+        places = (i for i, word in enumerate(whole) if any(wanted in word.lower() for wanted in words))
+        at = next(places, 0)
+        around = whole[max(0, at - EXCERPT_WORDS) : at + EXCERPT_WORDS]
+        return f"{self.titles[number]} {' '.join(around)}"
 
     def index(self, shows: str, *, stems: bool) -> "_Index":
         """Return the index of the words."""
@@ -173,8 +210,73 @@ class SimulatedSource:
         self.requests += bool(self.setting.offered)
         everything = "all" if self.setting.searches == "everything" else self.setting.shows
         self._index = self.collection.index(everything, stems=self.setting.match == "stem")
-        self._records = self.collection.records(self.setting.shows)
+        self._records = self.collection.records(self.setting.shows, self.setting.numbers)
         self.matches = lru_cache(maxsize=512)(self._matches)
+        self.list_totals: dict[str, int] = {}
+        self.lists = dict(self._lists())
+        self.families = self._families()
+        number = len(self.collection)
+        in_sitemap = self.collection.in_sitemap < self.setting.sitemap * number
+        self.sitemap = {self._records[i].key: int(i) for i in np.flatnonzero(in_sitemap)}
+
+    def _lists(self) -> Iterator[tuple[str, Numbers]]:
+        """Yield the address and the records of each list."""
+        setting, collection = self.setting, self.collection
+        newest_first = np.argsort(collection.ranks["date"], kind="stable")
+        number, categories = len(collection), collection.facets["category"]
+        for name, in_lists in (("list", collection.in_lists), ("groups", collection.in_lists[::-1])):
+            place = collection.ranks["date"] if setting.listed_by == "date" else in_lists
+            listed = newest_first[place[newest_first] < setting.listed * number]
+            if name == "list" and setting.lists in ("one", "both"):
+                self.list_totals[name] = len(listed) if setting.list_totals == "own" else number
+                yield name, listed[: len(listed) // 3] if setting.breaks else listed
+            for category in np.unique(categories) if name == "groups" and setting.lists in ("groups", "both") else ():
+                if len(group := listed[categories[listed] == category]):
+                    address = f"list category={category}"
+                    number_of_category = int((categories == category).sum())
+                    self.list_totals[address] = len(group) if setting.list_totals == "own" else number_of_category
+                    yield address, group
+
+    def _families(self) -> list[list[str]]:
+        """Return the addresses of the lists that links lead to, siblings together."""
+        groups = [address for address in self.lists if "=" in address]
+        shown = groups[: max(1, len(groups) - self.setting.hidden_groups)] if groups else []
+        return [family for family in (["list"] if "list" in self.lists else [], shown) if family]
+
+    def open_list(self, address: str, page: int) -> AnswerPage | None:
+        """Return a page of a list, or the page of a record that the sitemap names; None if the request fails."""
+        self.requests += 1
+        if self._rng.random() < self.setting.failures:
+            return None
+        if address in self.sitemap:
+            record = self._records[self.sitemap[address]]
+            return AnswerPage(records=[record], wanted=[record])
+        listed, at = self.lists[address], self.page_size * (page - 1)
+        records = [self._records[i] for i in listed[at : at + self.page_size]]
+        has_totals = self.setting.list_totals != "none" and records
+        totals = StatedTotals(total=self.list_totals[address]) if has_totals else StatedTotals()
+        return AnswerPage(records=records, wanted=records, totals=totals, has_next=at + self.page_size < len(listed))
+
+    @cached_property
+    def topic(self) -> str:
+        """Return the word in about a tenth of the records, the topic of a harvest with `--about`; empty if there is none."""
+        wanted = TOPIC_SHARE * len(self.collection)
+        words = [word for word in self._index.words if word.isalpha() and len(word) > 3]
+        nearest = sorted(words, key=lambda word: (abs(len(self._index.places[word]) - wanted), word))
+        found = ((word, self.matches(word, "")) for word in nearest)
+        return next((word for word, matches in found if matches is not None and len(matches) >= MIN_ABOUT), "")
+
+    @property
+    def size(self) -> int:
+        """Return the number of records that a harvest wants."""
+        found = self.matches(self.topic, "") if self.setting.about and self.topic else None
+        return len(self.collection) if found is None else len(found)
+
+    def _wanted(self, records: Sequence[Record], query: str) -> Sequence[Record]:
+        """Return the records that a harvest keeps: with a topic, those whose text shows it, or all that its own query returned."""
+        if not self.setting.about or not self.topic or query == self.topic:
+            return records
+        return [record for record in records if self.topic in query_words(record.text)]
 
     def ask(self, query: str, link: str, page: int) -> AnswerPage | None:
         """Return a page of the answer to a query, or to its facet or sort order (`link`); None if the request fails."""
@@ -194,10 +296,15 @@ class SimulatedSource:
             again = self._rng.random(len(some)) < setting.duplicates
             some = np.where(again, some[0], some)
         records = [self._records[i] for i in some]
+        if setting.shows == "excerpt":
+            words = tokens(query)
+            texts = [self.collection.excerpt(int(i), words) for i in some]
+            records = [replace(record, text=text) for record, text in zip(records, texts, strict=True)]
         has_next = setting.pager and at + self.page_size < len(shown)
         links = self._links(query, link, matches) if page == 1 or not has_next else ()
         totals = self._totals(query, link, len(matches)) if records else StatedTotals()
-        answer = AnswerPage(records=records, wanted=records, totals=totals, has_next=has_next, links=lambda: links)
+        wanted = self._wanted(records, query)
+        answer = AnswerPage(records=records, wanted=wanted, totals=totals, has_next=has_next, links=lambda: links)
         self._answered[query, link, page] = answer
         return answer
 
@@ -236,6 +343,9 @@ class SimulatedSource:
             accident = _hash(query) % 1009
             scores = self._index.lengths[found] * (0.5 + ((found * 7919 + accident) % 1013) / 1013)
             return found[np.argsort(scores, kind="stable")]
+        if order == "rank":
+            noise = 0.5 + ((found * 7919 + _hash(query) % 1009) % 1013) / 1013
+            return found[np.argsort(-self.collection.prominence[found] * noise, kind="stable")]
         return found[np.argsort(self.collection.ranks[order][found], kind="stable")]
 
     def _found(self, query: str) -> Numbers | None:

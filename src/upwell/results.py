@@ -365,6 +365,11 @@ class SummaryChecks(TypedDict):
     limit: NotRequired[int | None]  # deprecated name of `result_cap`
     lower_bound: bool
     size_by: NotRequired[str]
+    state: NotRequired[str]  # exact, estimated, at least or unknown
+    views: NotRequired[list[str]]  # what the size of the first source rests on
+    unasked: NotRequired[
+        dict[str, int]
+    ]  # words that were not asked, and the most records that they are expected to return
     totals: NotRequired[bool]
     understands: NotRequired[dict[str, str]]
     relearned: NotRequired[int]
@@ -397,6 +402,7 @@ class Summary(TypedDict):
     overlap_rate: float
     size: Size
     coverage: float | None  # None: the size has no upper bound
+    size_state: NotRequired[str]  # exact, estimated, at least or unknown
     statement: str
     out_of_reach: list[str]
     checks: SummaryChecks

@@ -1,8 +1,14 @@
 """The coverage statement from each kind of evidence."""
 
+import numpy as np
+import pytest
+
 from upwell.arrays.key_set import KeySet
-from upwell.choose.coverage import UNCONNECTED, CoverageEvidence
+from upwell.choose.coverage import CoverageEvidence, CoverageStatement, ListView
+from upwell.choose.record_numbers import RecordNumbers
+from upwell.choose.size_sample import SizeSample
 from upwell.choose.word_index import WordIndex
+from upwell.types import Record
 
 
 def coverage(held: int = 100, **evidence: object) -> CoverageEvidence:
@@ -11,15 +17,17 @@ def coverage(held: int = 100, **evidence: object) -> CoverageEvidence:
 
 
 def test_a_stated_total_is_as_exact_as_tested_totals() -> None:
-    exact = coverage(stated=1000, errors=[0.0, 0.0]).statement()
-    assert (exact.by, exact.size.low, exact.size.high) == ("total", 1000, 1000)
-    rough = coverage(stated=1000, errors=[0.1, 0.02], is_hedged=True).statement()
-    assert rough.size.low <= 800
+    exact = coverage(stated=1003, errors=[0.0, 0.0]).statement()
+    assert (exact.by, exact.state, exact.size.low, exact.size.high) == ("total", "exact", 1003, 1003)
+    assert coverage(stated=1003).statement().state == "estimated", "no total was tested"
+    rough = coverage(stated=1003, errors=[0.1, 0.02], is_hedged=True).statement()
+    assert rough.size.low <= 803
     assert rough.size.high >= 1200
-    assert coverage(held=1200, stated=1000).statement().by == "bracket", "more records are held than stated"
-    assert coverage(stated=1000, largest_totals=[1000] * 3).statement().by == "bracket", (
+    assert coverage(held=1200, stated=1003).statement().by == "bracket", "more records are held than stated"
+    assert coverage(stated=1003, largest_totals=[1003] * 3).statement().by == "bracket", (
         "the source stops counting there"
     )
+    assert coverage(stated=1000, errors=[0.0]).statement().by == "bracket", "it may stop counting at a round number"
 
 
 def test_a_complete_list_is_the_size_if_it_contains_independent_draws() -> None:
@@ -45,7 +53,7 @@ def test_the_last_pages_give_an_upper_bound() -> None:
     done.pages.extend([(20, 20)] * 40)
     begun.pages.extend([(20, 1)] * 40)
     assert not done.statement().is_lower_bound
-    assert done.statement().size.high < 1050
+    assert done.statement().size.high < 1100
     assert begun.statement().is_lower_bound
     assert coverage(held=1000).statement().is_lower_bound, "no page was fetched"
 
@@ -66,9 +74,103 @@ def test_unasked_words_raise_the_upper_bound() -> None:
     for i in range(200):
         short.add_record(str(i), f"form{i} stem{i} shared{i % 100}")
         long.add_record(str(i), " ".join([f"form{i} stem{i}", *(f"shared{j}" for j in range(40))]))
-    high = []
-    for words in (short, long):
-        done = CoverageEvidence(words, held=200)
-        done.pages.extend([(20, 20)] * 40)
-        high.append(done.statement().size.high - UNCONNECTED * done.unconnected())
-    assert high[0] > 230 > 205 > high[1]
+    expected = [CoverageEvidence(words, held=200).expected_from_unasked(0.1) for words in (short, long)]
+    assert expected[0] > 30 > 5 > expected[1]
+
+
+def lists(held: int, *views: ListView, **evidence: object) -> CoverageStatement:
+    return coverage(held, is_only_lists=True, lists=list(views), **evidence).statement()
+
+
+def keys(*numbers: int) -> KeySet:
+    return KeySet(str(i) for i in range(*numbers))
+
+
+def test_a_list_does_not_vouch_for_itself() -> None:
+    """A list read to its end shows what it contains; only a second view shows whether that is all."""
+    alone = lists(600, ListView(keys(600), is_read=True))
+    assert (alone.state, alone.size.low) == ("at least", 600)
+    counted = lists(600, ListView(keys(600), is_read=True, stated=600))
+    assert counted.state == "estimated"
+    assert counted.size.high > 600, "a total of a list is no proof that nothing is left out"
+    two = lists(600, ListView(keys(600), is_read=True, stated=600), ListView(keys(600), is_read=True))
+    assert two.state == "exact", "the list, its total and another list agree"
+
+
+@pytest.mark.parametrize(
+    "contradiction",
+    [
+        ListView(keys(30), is_read=False),  # a sibling list that was not read
+        ListView(keys(30), is_read=True, stated=40, is_short=True),  # a list that ended before its total
+        ListView(keys(30), is_read=True, stated=1896),  # a count that exceeds what is held
+        ListView(keys(900), is_sitemap=True, is_read=True),  # a sitemap that names more
+    ],
+)
+def test_other_views_contradict_the_end_of_a_list(contradiction: ListView) -> None:
+    statement = lists(600, ListView(keys(600), is_read=True, stated=600), contradiction)
+    assert statement.state == "at least"
+    assert statement.size.low >= 600
+
+
+def test_two_lists_that_overlap_estimate_what_both_leave_out() -> None:
+    """Lists that each leave out some of 1,000 records (capture–recapture)."""
+    rng = np.random.default_rng(0)
+    some = [KeySet(str(i) for i in rng.choice(1000, 700, replace=False)) for _ in range(2)]
+    union = KeySet()
+    for part in some:
+        union.update_hashes(part.hashes())
+    statement = lists(len(union), *(ListView(part, is_read=True) for part in some))
+    assert statement.state == "estimated"
+    assert statement.size.low < 1000 < statement.size.high
+
+
+def test_one_view_never_proves_a_size() -> None:
+    with pytest.raises(ValueError, match="one view"):
+        CoverageStatement.exact(100, "total", ("stated total",))
+
+
+def test_an_estimate_below_the_records_held_is_void() -> None:
+    statement = coverage(held=1200, stated=1000, errors=[0.0])
+    statement.pages.extend([(20, 20)] * 40)
+    assert statement.statement().size.low >= 1200
+
+
+def test_record_numbers_bound_the_size_unless_they_grow_while_a_list_is_read() -> None:
+    rng = np.random.default_rng(0)
+    by_chance, ascending, descending = RecordNumbers(), RecordNumbers(), RecordNumbers()
+    by_chance.note(f"http://a/item/{i}" for i in rng.permutation(1000)[:600] + 1)
+    ascending.note(f"http://a/item/{i}" for i in range(1, 601))
+    descending.note(f"http://a/item/{i}" for i in range(1000, 400, -1))
+    most = by_chance.most()
+    assert most is not None
+    assert 1000 <= most < 1100
+    assert ascending.most() is None
+    newest_first = descending.most()
+    assert newest_first is not None
+    assert 1000 <= newest_first < 1050
+    assert not descending.has_no_gaps
+    codes = RecordNumbers()
+    codes.note(f"http://a/item/{i % 20}-{i}" for i in range(600))
+    assert codes.most() is None, "the numbers do not identify the records"
+
+
+def test_queries_drawn_at_random_estimate_the_size() -> None:
+    """The estimate is right although frequent words are drawn more often and records differ in their number of words."""
+    rng = np.random.default_rng(1)
+    texts = [" ".join(f"w{w}" for w in rng.zipf(1.3, rng.integers(4, 20)) % 400) for _ in range(1000)]
+    words, held = WordIndex(page_size=50), KeySet()
+    for i in range(0, 1000, 2):
+        words.add_record(str(i), texts[i])
+        held.update([str(i)])
+    sample = SizeSample(words)
+    for _ in range(120):
+        drawn = sample.next(50)
+        assert drawn is not None
+        found = [i for i, text in enumerate(texts) if drawn.query in text.split()]
+        sample.add(drawn, [Record(key=str(i), url=None, path="", text=texts[i]) for i in found], held)
+        drawn.is_complete = len(found) <= 50
+    size = sample.size(500, 1000.0)
+    assert size is not None
+    assert size.low < 1000 < size.high
+    assert size.high - size.low < 300
+    assert {row["query"] for row in sample.rows()} == {drawn.query for drawn in sample.queries}

@@ -24,7 +24,7 @@ USED = [
     Switches(result_cap=40),
     Switches(list_all=True, layout="table"),
     Switches(largest_page=100, post=True, token=True),
-    Switches(drift_after=30, fault="500", fault_rate=0.1),
+    Switches(drift_after=20, fault="500", fault_rate=0.1),
 ]
 
 

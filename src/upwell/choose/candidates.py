@@ -19,6 +19,7 @@ from upwell.choose.facet_candidates import FacetCandidate
 from upwell.choose.pairs import WordPair
 from upwell.choose.region_candidates import REGION_MARK, AskedRegion
 from upwell.choose.result_pages import ResultPages
+from upwell.choose.size_sample import SampledQuery
 from upwell.choose.word_index import WordIndex, missing_in
 from upwell.lexicon.scripts import is_unspaced
 from upwell.page.tokens import words_of_query
@@ -112,7 +113,9 @@ class OpenQuery:
     known_with_word: int = 0
     predicted: float = 0.0  # new records predicted for its pages so far, earlier pages weighted less
     received: float = 0.0  # new records received, weighted in the same way
+    dry_pages: int = 0  # pages without a new record, in a row
     next_page: float = 0.0  # new records expected on the next page, before calibration
+    sampled: SampledQuery | None = None  # it was drawn to estimate the size (`size_sample`)
     failures: int = 0  # of its next page, in a row
     last_value: float = math.inf  # value in its last comparison; reset by each page
 

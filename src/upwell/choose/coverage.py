@@ -5,12 +5,18 @@ total        the total that the source states for a query for everything, as acc
 list         a complete list of everything: records drawn independently show what it leaves out
 recaptured   an incomplete list of everything: the listed share of the records drawn independently estimates its coverage
              (capture–recapture)
+lists        lists of a source without a search, compared with each other, with a sitemap, and with the totals that they state
+sample       queries drawn at random for nothing but the size (`size_sample`)
+numbers      the numbers in the URLs of the records: there are at most as many records as numbers
 bracket      between the records held or counted and a bound from the last pages: the harvest asks for new records, so the
              share of known records on its pages is at most the coverage
 
 Check queries draw records independently of the harvest: words of some records held, whose complete answers show how much of a list
 was fetched. Words say nothing about records that share no word with others; their number is estimated from those that share one or two
 (`unconnected`). If the upper bound is too high to be useful, there is none: the source has at least that many records.
+
+No evidence vouches for itself. Reaching the end of a list shows what the list contains, not what the source contains, so a statement
+with an upper bound needs a second view, and the state `exact` can only be made from two views that agree (`CoverageStatement.exact`).
 """
 
 import math
@@ -23,13 +29,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from upwell.arrays.key_set import KeySet
+from upwell.choose.record_numbers import RecordNumbers
+from upwell.choose.size_sample import MAX_PRIOR, SizeSample
 from upwell.choose.word_index import WordIndex
 from upwell.page.tokens import stop_words_of
 from upwell.types import Estimate
 
-__all__ = ["MAX_COMPARED", "CheckQueries", "CoverageEvidence", "CoverageStatement", "SizeBy"]
+__all__ = [
+    "MAX_COMPARED",
+    "MIN_CHECK_RECORDS",
+    "MIN_PAGES",
+    "RULE_OF_THREE",
+    "CheckQueries",
+    "CoverageEvidence",
+    "CoverageStatement",
+    "ListView",
+    "SizeBy",
+    "State",
+]
 
-SizeBy = Literal["index", "total", "list", "recaptured", "bracket"]
+SizeBy = Literal["index", "total", "list", "recaptured", "lists", "numbers", "sample", "bracket"]
+# exact: the number is known; estimated: with an interval; at least: without an upper bound; unknown: nothing shows how many there are
+State = Literal["exact", "estimated", "at least", "unknown"]
 RECENT_PAGES = 40  # last pages of the harvest used for the bracket
 MIN_PAGES = 25  # pages needed before they are used
 RECENT_TOTALS = 30  # last words with a stated total used for the bracket
@@ -41,15 +62,25 @@ ENOUGH_DRAWN = 150  # drawn records after which no more check queries are asked
 MIN_LIST_SHARE = 0.3  # share of the records held that a list of everything must contain to be used
 MIN_LISTED_SHARE = 0.9  # a listing counts as complete if it contains at least this share of independently drawn records
 HEDGED_ERROR = 0.2  # assumed relative error of a total that the source calls approximate, before it is tested
+UNTESTED_ERROR = 0.05  # assumed relative error of totals as long as none was tested
+MIN_ROUND = 1000  # a total of one digit and zeros from here on may be where the source stops counting
 MIN_TESTS = 5  # tested totals after which such a total is trusted more
+TESTED_HEDGED_ERROR = 0.15  # its assumed error from then on: a few tests do not show the largest one
 MAX_COMPARED = 2000  # keys sampled to compare two sets of keys
-MARGIN = 0.5  # safety margin, as a share of the possibly missing records, added to the upper bound
-UNCOUNTED_MARGIN = 1.5  # the same, for capped sources without totals
-UNCONNECTED = 4.0  # factor on Chao's estimate of unconnected records, which is a lower bound
-MIN_UNSEEN_SHARE = 0.01  # share of the records held that may be missing without any evidence
-# the same, for capped sources without totals: all words of a record may be too frequent to reach it; not swept: from
-# one application, holds in six runs of benchmarks.ground
-MIN_UNSEEN_SHARE_UNCOUNTED = 0.04
+# safety margin, as a share of the possibly missing records, added to the upper bound of the bracket; on benchmarks.ground --random, 0.5
+# held in 88 % of the statements
+MARGIN = 1.5
+MIN_BRACKETED = 60  # records held needed for it: fewer may be all that share words with each other
+UNCONNECTED = 8.0  # factor on Chao's estimate of unconnected records, which is a lower bound
+# share of the records held that all lists of a source may leave out together; benchmarks.ground --random, where some leave out 5 %
+LISTS_UNSEEN_SHARE = 0.06
+# share of the records held that no word may reach: all words of a record may be too frequent, or in no other record; from one
+# application, and benchmarks.ground --random
+MIN_UNREACHED_SHARE = 0.04
+CLOSE = 0.2  # width of the interval, as a share of its lower end, below which no more queries are drawn
+EXACT_VIEWS = 3  # views of a source without a search that must agree before its size counts as known
+# numbers given out per record held from which on record numbers contradict the end of a list
+GAPS_FACTOR = 1.5
 NORMAL = 1.96  # two-sided 95 %
 RULE_OF_THREE = 3.0  # upper 95 % bound of a count that was observed as 0
 DESIGN_EFFECT = 3.0  # records of one answer are correlated: intervals of samples are widened by this factor
@@ -67,11 +98,52 @@ MAX_REACHABLE_SHARE = (
 
 @dataclass(frozen=True, slots=True)
 class CoverageStatement:
-    """The estimated size with its interval, the evidence it follows from, and whether it is only a lower bound."""
+    """The size with its interval, the evidence it follows from, what is known of it, and the views it rests on."""
 
     size: Estimate
     by: SizeBy
-    is_lower_bound: bool = False
+    state: State = "estimated"
+    views: tuple[str, ...] = ()
+
+    @classmethod
+    def exact(cls, number: float, by: SizeBy, views: tuple[str, ...]) -> "CoverageStatement":
+        """Return the statement that there are exactly this many records; at least two views must agree on it."""
+        if len(set(views)) < 2:
+            raise ValueError("one view does not prove a size")
+        return cls(Estimate(estimate=number, low=number, high=number), by, "exact", views)
+
+    @classmethod
+    def between(
+        cls, estimate: float, low: float, high: float, by: SizeBy, views: tuple[str, ...] = ()
+    ) -> "CoverageStatement":
+        """Return an estimate with its interval; without an upper bound if that is too far away."""
+        high = max(low, high)
+        if high > MAX_RATIO * low:
+            return cls.at_least(low, by, views)
+        return cls(Estimate(estimate=min(max(estimate, low), high), low=low, high=high), by, "estimated", views)
+
+    @classmethod
+    def at_least(cls, number: float, by: SizeBy, views: tuple[str, ...] = ()) -> "CoverageStatement":
+        """Return a statement without an upper bound; without any view, nothing is known."""
+        state: State = "at least" if number and views else "unknown"
+        return cls(Estimate(estimate=number, low=number, high=number), by, state, views)
+
+    @property
+    def is_lower_bound(self) -> bool:
+        """Return True if the size has no upper bound."""
+        return self.state in ("at least", "unknown")
+
+
+@dataclass
+class ListView:
+    """What a list, a family of lists or a sitemap shows about the source."""
+
+    keys: KeySet
+    is_sitemap: bool = False
+    is_family: bool = False  # its lists contain different records: categories, months
+    is_read: bool = False  # all of its lists were read, and the end of each was seen
+    stated: int = 0  # the largest total that one of its lists states
+    is_short: bool = False  # one of its lists ended before its stated total
 
 
 @dataclass
@@ -96,6 +168,12 @@ class CoverageEvidence:
     listed: KeySet = field(default_factory=KeySet)  # keys from a query for everything
     is_list_complete: bool = False
     is_only_lists: bool = False  # the source has no search: its lists are the only evidence
+    # matches of queries about a topic that were dropped because their texts do not show it, and those that were kept
+    dropped: int = 0
+    kept: int = 0
+    sample: SizeSample | None = None  # queries drawn for nothing but the size
+    lists: list[ListView] = field(default_factory=list)
+    numbers: RecordNumbers = field(default_factory=RecordNumbers)
     is_linked_list: bool = False  # the list was found by a link: its order is unknown, and it may be partial
     drawn: KeySet = field(default_factory=KeySet)  # keys of other complete answers
     is_index_complete: bool = False  # the site's own search has exactly the records held
@@ -104,9 +182,36 @@ class CoverageEvidence:
     def statement(self) -> CoverageStatement:
         """Return the statement that the evidence supports."""
         if self.is_index_complete:
-            held = float(self.held)
-            return CoverageStatement(Estimate(estimate=held, low=held, high=held), "index")
-        return self._by_total() or self._by_list() or self._bracket()
+            return CoverageStatement.exact(float(self.held), "index", ("index", "typed queries"))
+        stated = self._by_total() or (self._by_lists() if self.is_only_lists else self._by_list() or self._bracket())
+        if stated.state != "exact" and (sampled := self._by_sample()) is not None:
+            stated = sampled if stated.by == "bracket" else _combined(stated, sampled)
+        if stated.state == "exact" or self.is_index_complete:
+            return stated
+        return self._with_dropped(stated) if self.dropped else self._within_numbers(stated)
+
+    def _with_dropped(self, stated: CoverageStatement) -> CoverageStatement:
+        """Return a statement about a topic that allows for dropped matches: their texts may only not show what they are about."""
+        if stated.is_lower_bound or stated.by == "total":
+            return stated
+        size, share = stated.size, (self.kept + self.dropped) / max(1, self.kept)
+        return CoverageStatement.between(
+            size.estimate * math.sqrt(share), size.low, size.high * share, stated.by, (*stated.views, "dropped matches")
+        )
+
+    def _within_numbers(self, stated: CoverageStatement) -> CoverageStatement:
+        """Return a statement with the upper bound that the numbers of the records give, if it is the lower one."""
+        most = self.numbers.most()
+        if most is None or (not stated.is_lower_bound and stated.size.high <= most) or most < stated.size.low:
+            return stated
+        low, views = stated.size.low, (*stated.views, "record numbers")
+        middle = math.sqrt(low * most) if stated.is_lower_bound else stated.size.estimate
+        return CoverageStatement.between(middle, low, most, "numbers" if stated.is_lower_bound else stated.by, views)
+
+    @property
+    def lists_read(self) -> int:
+        """Return the number of lists, families of lists and sitemaps that were read to their ends."""
+        return sum(view.is_read for view in self.lists)
 
     def add_error(self, error: float) -> None:
         """Add the relative error of a total whose matches were all fetched; only the largest are kept."""
@@ -117,6 +222,17 @@ class CoverageEvidence:
         """Return True if a list of everything is the only evidence and too few records were drawn independently."""
         is_list = len(self.listed) >= MIN_LIST_SHARE * self.held > 0 and not self.is_linked_list
         return is_list and len(self.drawn) < ENOUGH_DRAWN and self._by_total() is None
+
+    @property
+    def needs_sample(self) -> bool:
+        """Return True if queries should be drawn at random for the size, because nothing else bounds it closely."""
+        if self.takes_first_pages or self.is_only_lists or ((stated := self._by_total()) and stated.state == "exact"):
+            return False
+        records, known = sum(records for records, _ in self.pages), sum(known for _, known in self.pages)
+        if records > MAX_PRIOR * known:
+            return False  # nearly everything is new: a sample would only show that
+        drawn = self._by_sample()
+        return drawn is None or drawn.is_lower_bound or drawn.size.high - drawn.size.low > CLOSE * drawn.size.low
 
     def guess(self) -> float:
         """Return a size to choose by, however uncertain: the median of total × held ÷ held with the word. 0 without totals."""
@@ -134,21 +250,78 @@ class CoverageEvidence:
             return None
         if sum(total == self.stated for total in self.largest_totals) > 2:
             return None  # the source stops counting there
+        if self.stated > self.held and self.stated >= MIN_ROUND and not str(self.stated)[1:].strip("0"):
+            return None  # it may stop counting at a round number
         error = 1.2 * max(self.errors, default=0.0)
+        if not self.errors and self.stated > self.held:
+            error = UNTESTED_ERROR
         if self.is_hedged and len(self.errors) < MIN_TESTS:
             error = max(error, HEDGED_ERROR)
         elif self.is_hedged:
-            error = max(error, 0.05)
+            error = max(error, TESTED_HEDGED_ERROR)
         stated = float(self.stated)
+        if not error and (self.errors or self.stated == self.held):
+            # the total was counted: here, or in other answers of the source
+            return CoverageStatement.exact(stated, "total", ("stated total", "counted answers"))
         low, high = max(self.held, stated * (1 - error)), stated * (1 + error)
-        return CoverageStatement(Estimate(estimate=max(stated, low), low=low, high=max(low, high)), "total")
+        return CoverageStatement.between(stated, low, high, "total", ("stated total",))
+
+    def _tested_total(self) -> float:
+        """Return the least size that the largest total of a query proves, with the error of the totals that were tested."""
+        if not self.is_counted or self.is_hedged:
+            return 0.0
+        return max(self.largest_totals, default=0) * max(0.0, 1 - 1.2 * max(self.errors, default=0.0))
+
+    def _by_sample(self) -> CoverageStatement | None:
+        """Return the statement from queries drawn at random for nothing but the size; None before there are enough."""
+        if self.sample is None:
+            return None
+        records, known = sum(records for records, _ in self.pages), sum(known for _, known in self.pages)
+        if (size := self.sample.size(self.held, self.held * (records + 1) / (known + 1))) is None:
+            return None
+        held, low = float(self.held), self._tested_total()
+        if records > MAX_PRIOR * known:
+            # nearly everything that other queries return is new: the words of the records held say little about the rest
+            return CoverageStatement.at_least(max(held, low), "sample", ("queries drawn at random",))
+        rest = UNCONNECTED * self.unconnected() + MIN_UNREACHED_SHARE * held
+        low, high = max(held, size.low, low), max(held, size.high) + rest
+        if high < low:  # a query alone has more matches
+            return CoverageStatement.at_least(low, "sample", ("queries drawn at random", "stated totals"))
+        return CoverageStatement.between(size.estimate, low, high, "sample", ("queries drawn at random",))
+
+    def _by_lists(self) -> CoverageStatement:
+        """Return the statement about a source without a search: its lists are the only way in.
+
+        A list read to its end shows what it contains. A total that it states, another list, a sitemap or record numbers without gaps
+        show whether that is all.
+        """
+        whole = [view for view in self.lists if view.is_read and view.keys]
+        low = float(max([self.held, *(max(len(view.keys), view.stated) for view in self.lists)]))
+        is_unread = any(not view.is_read for view in self.lists if not view.is_sitemap)
+        if not whole or is_unread or any(view.is_short for view in self.lists) or low > self.held:
+            return CoverageStatement.at_least(low, "lists", ("lists",) if self.lists else ())
+        largest = max(whole, key=lambda view: len(view.keys))
+        others = [view for view in self.lists if view is not largest and len(view.keys) >= MIN_DRAWN]
+        views = ["lists"]
+        if not largest.is_family and largest.stated == len(largest.keys) == self.held:
+            views.append("stated total")
+        if self.numbers.has_no_gaps:
+            views.append("record numbers")
+        if any(other.is_sitemap for other in others):
+            views.append("sitemap")
+        if any(not other.is_sitemap for other in others):
+            views.append("other lists")
+        most = self.numbers.most()
+        if len(views) == 1 or (most is not None and "record numbers" not in views and most > GAPS_FACTOR * self.held):
+            return CoverageStatement.at_least(low, "lists", tuple(views))
+        sizes = [_recaptured(largest.keys, other.keys) for other in others]
+        high = max([low * (1 + LISTS_UNSEEN_SHARE), *(high for _, high in sizes)])
+        estimate = max([low, *(estimate for estimate, _ in sizes)])
+        if len(views) >= EXACT_VIEWS and estimate == low:
+            return CoverageStatement.exact(low, "lists", tuple(views))
+        return CoverageStatement.between(estimate, low, high, "lists", tuple(views))
 
     def _by_list(self) -> CoverageStatement | None:
-        if self.is_only_lists:
-            size = float(max(self.held, len(self.listed) if self.is_list_complete else 0))
-            high = size if len(self.listed) > self.held else size * (1 + MIN_UNSEEN_SHARE)
-            is_open = not self.is_list_complete
-            return CoverageStatement(Estimate(estimate=size, low=size, high=high), "list", is_lower_bound=is_open)
         independent = self.queried if self.is_linked_list else self.drawn
         number, drawn = len(self.listed), len(independent)
         if number < MIN_LIST_SHARE * self.held or not number:
@@ -163,38 +336,32 @@ class CoverageEvidence:
         if (
             drawn < MIN_DRAWN or both < MIN_DRAWN / 4 or self.is_linked_list
         ):  # the order of a linked list does not depend on the records held
-            low = float(max(self.held, number))
-            return CoverageStatement(Estimate(estimate=low, low=low, high=low), "recaptured", is_lower_bound=True)
+            return CoverageStatement.at_least(float(max(self.held, number)), "recaptured", ("list",))
         error = DESIGN_EFFECT * NORMAL * math.sqrt(max(share * (1 - share), 1 / drawn) / drawn)
         return self._of_share(number, share, error, "recaptured")
 
     def _of_share(self, number: int, share: float, error: float, by: SizeBy) -> CoverageStatement:
         low, high = max(self.held, number / min(1.0, share + error)), number / max(0.01, share - error)
-        size = Estimate(estimate=max(low, number / max(0.01, share)), low=low, high=max(low, high))
-        return CoverageStatement(size, by, is_lower_bound=high > MAX_RATIO * low)
+        return CoverageStatement.between(number / max(0.01, share), low, high, by, ("list", "queries"))
 
     def _bracket(self) -> CoverageStatement:
         held = float(self.held)
-        low = max(held, float(max(self.largest_totals, default=0)) if self.is_counted and not self.is_hedged else 0.0)
+        low = max(held, self._tested_total())
         counts = [(total, min(total, have)) for total, have in self._counts()]
         pages = [(records, before) for records, before in self.pages if records]
-        if len(pages) < MIN_PAGES or not held:
-            return CoverageStatement(Estimate(estimate=low, low=low, high=low), "bracket", is_lower_bound=True)
+        views = ("answers", *(["stated totals"] if self.is_counted and counts else []))
+        if len(pages) < MIN_PAGES or held < MIN_BRACKETED:
+            return CoverageStatement.at_least(low, "bracket", views if pages else ())
         shares = [_share_below(pages)]
         if self.is_counted and len(counts) >= MIN_TOTALS:
             shares.append(_share_below(counts))
         missing = held / max(0.01, min(shares)) - held
-        is_uncounted = self.is_capped and not self.is_counted
-        margin, hidden = (UNCOUNTED_MARGIN, MIN_UNSEEN_SHARE_UNCOUNTED) if is_uncounted else (MARGIN, MIN_UNSEEN_SHARE)
-        missing = max((1 + margin) * missing, self.expected_from_unasked(RULE_OF_THREE / MIN_PAGES))
-        high = held + missing + hidden * held + UNCONNECTED * self.unconnected()
-        middle = math.sqrt(low * max(low, high))
+        missing = max((1 + MARGIN) * missing, self.expected_from_unasked(RULE_OF_THREE / MIN_PAGES))
+        high = held + missing + MIN_UNREACHED_SHARE * held + UNCONNECTED * self.unconnected()
         # with less than half of the source held, the last pages say little about the rest
-        is_early = low > 2 * held or self.takes_first_pages
-        is_open = is_early or not low <= high <= MAX_RATIO * low
-        return CoverageStatement(
-            Estimate(estimate=middle, low=low, high=max(low, high)), "bracket", is_lower_bound=is_open
-        )
+        if low > 2 * held or self.takes_first_pages or low > high:
+            return CoverageStatement.at_least(low, "bracket", views)
+        return CoverageStatement.between(math.sqrt(low * high), low, high, "bracket", views)
 
     def expected_from_unasked(self, new_per_page: float) -> float:
         """Return how many records the words that were not asked yet may return, at `new_per_page` each.
@@ -209,6 +376,26 @@ class CoverageEvidence:
         """Return Chao's estimate of the records that share no word with others, from those that share one and two."""
         one, two = self.words.connections()
         return one * one / (2.0 * (two + 1))
+
+
+def _combined(stated: CoverageStatement, sampled: CoverageStatement) -> CoverageStatement:
+    """Return the narrower of two statements that agree; where they contradict each other, the interval that contains both."""
+    if stated.is_lower_bound or sampled.is_lower_bound:
+        return stated if sampled.is_lower_bound else sampled
+    a, b = stated.size, sampled.size
+    if a.high < b.low or b.high < a.low:
+        low, high = min(a.low, b.low), max(a.high, b.high)
+        return CoverageStatement.between(math.sqrt(low * high), low, high, "sample", (*sampled.views, *stated.views))
+    return stated if a.high - a.low < b.high - b.low else sampled
+
+
+def _recaptured(listed: KeySet, other: KeySet) -> tuple[float, float]:
+    """Return the size that the overlap of two independent lists implies, and its upper bound (capture–recapture)."""
+    both = max(1.0, listed.share_of(other, MAX_COMPARED) * len(other))
+    share = min(1.0, both / len(other))  # of the other list that the first one has: its estimated coverage
+    error = DESIGN_EFFECT * NORMAL * math.sqrt(share * (1 - share) / len(other)) + RULE_OF_THREE / len(other)
+    size = len(listed) / share
+    return size, max(size, len(listed) / max(0.01, share - error))
 
 
 def _share_below(parts: Sequence[tuple[float, float]]) -> float:

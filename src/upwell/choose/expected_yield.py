@@ -36,6 +36,9 @@ OWN_RECORDS = 20.0  # predicted records of the usual received share that a query
 OWN_MEMORY = 0.7  # weight of a query's earlier pages after each further page
 UNKNOWN_PAGES = 5  # pages that a query of unknown length is assumed to have left at least
 MIN_NEW_SHARE = 0.02  # share of the remaining matches assumed to be new at least, because the number held is a guess
+MIN_SHOWN_SHARE = 0.5  # share of the matches that must show the query for the number held to be known; as for totals
+# pages of a query without a new record after which each further one halves its expected yield
+PATIENT_PAGES, MAX_HALVINGS = 2, 20
 MIN_SHOWING = 0.05  # share of the matches assumed to show the query at least
 # predicted records at the mean of all kinds that a kind's own are pooled with; swept 20, 60, 200: docs/decisions/0080
 PRIOR_RECORDS = 20.0
@@ -172,9 +175,13 @@ class YieldEstimator:
         rest = max(1.0, reach - seen)
         query.next_page = new_share * min(page, rest)
         share = 1.0  # where the remaining matches are counted, the order of the pages does not matter
-        if reach < total or not (is_everything or is_counted):
-            usual = self._page_calibration.share(self._page_kind(query))
+        # and the number of them that are held is known if they show the words of the query
+        is_known = is_everything or (is_counted and showing >= MIN_SHOWN_SHARE)
+        if reach < total or not is_known:
+            is_whole = is_counted and reach == total
+            usual = 1.0 if is_whole else self._page_calibration.share(self._page_kind(query))
             share = (query.received + OWN_RECORDS * usual) / (query.predicted + OWN_RECORDS)
+            share /= 1 << min(MAX_HALVINGS, max(0, query.dry_pages - PATIENT_PAGES))
         return ExpectedYield(min(1.0, share * new_share) * rest, max(1.0, rest / page))
 
     def asks_for_everything(self, query: "OpenQuery") -> bool:
@@ -191,6 +198,7 @@ class YieldEstimator:
         query.predicted = OWN_MEMORY * query.predicted + expected
         query.received = OWN_MEMORY * query.received + new
         query.new += new
+        query.dry_pages = 0 if new else query.dry_pages + 1
         if query.pages.pages > 1:
             self._page_calibration.add_page(self._page_kind(query), expected, new)
             return

@@ -1,12 +1,13 @@
 """The ledger of one source: records held, requests, the statements of the source about itself, and its size."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
 from upwell.answers.totals import TotalsTrust
 from upwell.arrays.key_set import KeySet
-from upwell.choose.coverage import MAX_COMPARED, CoverageEvidence, CoverageStatement
+from upwell.choose.coverage import MAX_COMPARED, MIN_PAGES, RULE_OF_THREE, CoverageEvidence, CoverageStatement
 from upwell.choose.plan import Reason
 from upwell.choose.repetition import Repetition
 from upwell.choose.result_pages import FinishedQuery, cap_evidence, learn_cap
@@ -19,6 +20,7 @@ from upwell.types import Estimate, Record, SearchInterface, Skipped
 __all__ = ["SourceLedger"]
 
 MIN_TESTED_TOTALS = 3  # queries with correct totals needed before totals are trusted
+MIN_TESTED_MATCHES = 5  # matches of a query whose total tests the totals of a source, if it is right
 MIN_GROWING = 2  # queries whose totals grow from page to page after which no total is used
 MIN_COMPARED = 20  # records needed to decide that another source lists them; as `coverage.MIN_DRAWN`
 MIN_LISTED_SHARE = 0.98  # share of them that the other source must list; not swept
@@ -60,7 +62,7 @@ class SourceLedger:
     relearned: int = 0
     stopped: Reason = "exhausted"
     _statement: CoverageStatement | None = None
-    _stated_at: tuple[int, int, bool] = (-1, 0, False)  # matches and list state at the time of `_statement`
+    _stated_at: tuple[int, int, bool, int] = (-1, 0, False, 0)  # matches and list state at the time of `_statement`
 
     def __len__(self) -> int:
         """Return the number of records held."""
@@ -82,6 +84,7 @@ class SourceLedger:
             self.first_keys += new
         for other in self.siblings:
             new = other.held.without(new)
+        self.coverage.numbers.note(new)
         self.held.update(by_key)
         self.matches += len(records)
         return [by_key[key] for key in new]
@@ -100,7 +103,9 @@ class SourceLedger:
                     self.coverage.add_error(abs(each.total - each.matches) / each.matches)
         is_whole = query.end == "last page" and not (self.result_cap and query.matches >= self.result_cap)
         if query.total is not None and query.matches and is_whole:
-            self.coverage.add_error(abs(query.total - query.matches) / query.matches)
+            error = abs(query.total - query.matches) / query.matches
+            if error or query.matches >= MIN_TESTED_MATCHES:  # a total of one or two matches is right by chance
+                self.coverage.add_error(error)
 
     @property
     def is_listed_elsewhere(self) -> bool:
@@ -156,7 +161,7 @@ class SourceLedger:
     @property
     def statement(self) -> CoverageStatement:
         """Return the coverage statement, recomputed only when the evidence has changed."""
-        now = self.matches, len(self.coverage.listed), self.coverage.is_list_complete
+        now = self.matches, len(self.coverage.listed), self.coverage.is_list_complete, self.coverage.lists_read
         if self._statement is None or self._stated_at != now:
             self.coverage.held, self.coverage.is_capped = len(self), bool(self.result_cap)
             self.coverage.is_counted = self.totals_are_usable and bool(self.coverage.totals)
@@ -198,6 +203,12 @@ class SourceLedger:
             "stopped": self.stopped,
         }
 
+    def _unasked(self) -> dict[str, int]:
+        """Return the number of words that were not asked, and the most records that they are expected to return."""
+        words, _ = self.coverage.words.unasked()
+        most = self.coverage.expected_from_unasked(RULE_OF_THREE / max(MIN_PAGES, len(self.coverage.pages)))
+        return {"words": words, "records": math.ceil(most)}
+
     def checks(self) -> dict[str, object]:
         """Return the statements of the source that can be compared with the harvest."""
         return {
@@ -205,7 +216,10 @@ class SourceLedger:
             "result_cap": self.result_cap or None,
             "limit": self.result_cap or None,  # deprecated name of `result_cap`
             "lower_bound": self.lower_bound,
+            "state": "at least" if self.lower_bound and self.statement.state != "unknown" else self.statement.state,
             "size_by": self.size_by,
+            "views": list(self.statement.views),
+            "unasked": self._unasked(),
             "totals": self.totals_are_exact,
             "understands": self.operators,
             "relearned": self.relearned,

@@ -11,7 +11,7 @@ from typing import Literal
 
 from upwell.arrays.key_set import KeySet
 from upwell.choose.candidates import AnswerPage, Candidate, OpenQuery
-from upwell.choose.coverage import CoverageEvidence
+from upwell.choose.coverage import CoverageEvidence, ListView
 from upwell.choose.expected_yield import ExpectedYield, YieldEstimator
 from upwell.discover.lists import MIN_RECORDS, ListReader
 
@@ -36,7 +36,10 @@ class Listing:
     asked: int = 1  # lists of the family
     pages: int = 0  # of these lists
     is_whole: bool = True  # each list that was asked was followed to its last page
+    is_end_seen: bool = True  # the end of each list that was asked was positively seen
     first_page: tuple[str, ...] = ()  # the keys of the first page
+    longest_page: int = 0  # records
+    view: ListView | None = None  # what it shows about the coverage
 
     @property
     def url(self) -> str:
@@ -91,9 +94,18 @@ class ListCandidates:
                     query="", kind="list", listing=listing, address=listing.family[0], expected_yield=expected
                 )
 
+    def _view(self, listing: Listing) -> ListView:
+        """Return the view of a list, which is among the evidence for the size."""
+        if listing.view is None:
+            is_sitemap = listing.kind == "record pages"  # whose records are known before their pages are read
+            listing.view = ListView(listing.keys, is_sitemap=is_sitemap, is_read=is_sitemap)
+            self.coverage.lists.append(listing.view)
+        return listing.view
+
     def add_record_pages(self, pages: Listing) -> None:
         """Add the record pages of a sitemap, which is a complete list of the source."""
         self.listings.append(pages)
+        self._view(pages)
         coverage = self.coverage
         if len(pages.keys) >= len(coverage.listed):
             coverage.listed, coverage.is_list_complete, coverage.is_linked_list = pages.keys, True, True
@@ -110,7 +122,12 @@ class ListCandidates:
         listing.first_page = listing.first_page or tuple(record.key for record in page.records)
         if listing.kind != "record pages":
             listing.keys.update(record.key for record in page.records)
+        listing.longest_page = max(listing.longest_page, len(page.records))
         listing.pages += 1
+        view = self._view(listing)
+        if not view.is_sitemap:
+            view.is_read, view.is_family = False, listing.asked > 1 or bool(listing.family)
+            view.stated = max(view.stated, page.totals.total or 0)
 
     def is_known_list(self, query: OpenQuery, page: AnswerPage) -> bool:
         """Return True if the first page shows that this list was opened before; then its whole family is dropped."""
@@ -122,9 +139,16 @@ class ListCandidates:
             listing.family.clear()
         return is_known
 
-    def close(self, listing: Listing, *, is_whole: bool, open_queries: Iterable[OpenQuery]) -> None:
-        """Note the end of a list; `is_whole`: its last page was reached."""
+    def close(self, query: OpenQuery, listing: Listing, *, is_whole: bool, open_queries: Iterable[OpenQuery]) -> None:
+        """Note the end of a list; `is_whole`: no further page was offered."""
         listing.is_whole &= is_whole
+        view = self._view(listing)
+        if not view.is_sitemap:
+            listing.is_end_seen &= is_whole and query.pages.is_end_seen(listing.longest_page)
+            view.is_short |= (query.pages.usual_total or 0) > query.pages.matches
+            view.is_read = (
+                listing.is_end_seen and not listing.family and all(q.listing is not listing for q in open_queries)
+            )
         if any(other.kind == "record pages" and other.keys is self.coverage.listed for other in self.listings):
             return  # the sitemap is complete already
         if self.coverage.is_only_lists:

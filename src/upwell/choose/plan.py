@@ -54,16 +54,19 @@ class Plan:
     # nonsense queries; Entity §5 uses 10, but its failures come from the signature, not from the number
     background: int = 3
     probes: int = 10  # queries to learn from at a time; Thor §IV uses 100, but a harvest continues to learn
-    patience: int = 30  # requests in a row without a new record after which the source counts as saturated
+    patience: int = 30  # queries in a row without a new record after which the source counts as saturated
     # while a list without a total is fetched, one of this many pages belongs to a check query; not swept
     checks: int = 8
+    certify: int = (
+        0  # requests at the end, at most half of them, that are spent on nothing but the size (`size_sample`)
+    )
     failures: int = 10  # error answers in a row after which the source counts as blocked
 
     def __post_init__(self) -> None:
         for name in ("budget", "probes", "patience", "failures"):
             if getattr(self, name) < 1:
                 raise WrongUsage(f"{name}={getattr(self, name)}: must be at least 1")
-        for name in ("seconds", "bytes", "background", "checks"):
+        for name in ("seconds", "bytes", "background", "checks", "certify"):
             if getattr(self, name) < 0:
                 raise WrongUsage(f"{name}={getattr(self, name)}: must be 0 or more")
         if not 0 < self.coverage <= 1:

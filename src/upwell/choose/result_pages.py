@@ -97,6 +97,18 @@ class ResultPages:
         """Return True if the last page should not have been offered."""
         return self.end in ("same page", "nothing new", "past the end", "too many")
 
+    def is_end_seen(self, longest_page: int) -> bool:
+        """Return True if the end was positively seen: a total was reached, a page was not full, or nothing followed.
+
+        A page without a link to a next one is not enough: the link may not have been recognised. `longest_page`: records of the longest
+        page of the same kind.
+        """
+        if self.usual_total is not None and self.usual_total <= self.matches:
+            return True
+        if self.end in ("same page", "nothing new", "past the end"):
+            return True
+        return self.end == "last page" and len(self._previous_keys) < longest_page
+
     def finish(self) -> FinishedQuery:
         """Summarise the pages and judge their stated totals."""
         is_complete = self.end in ("last page", "same page", "nothing new", "past the end")

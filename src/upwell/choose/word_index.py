@@ -362,6 +362,16 @@ class WordIndex:
         """Return the number of words that were not asked, and how many of them a record shares with others on average."""
         return self._unasked_words, self._unasked_occurrences / max(1, self.held)
 
+    @property
+    def number_of_words(self) -> int:
+        """Return the number of words seen."""
+        return len(self._texts)
+
+    def inside_of_unasked(self) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """Return for each word the number of records held that contain it, and whether it is not to be asked any more."""
+        number = len(self._texts)
+        return self._with_word[:number].copy(), self._done[:number].copy()
+
     def connections(self) -> tuple[int, int]:
         """Return how many records held share exactly one word with others, and how many two."""
         return int(self._sharing[1]), int(self._sharing[2])

@@ -75,6 +75,15 @@ Out = Annotated[
 Budget = Annotated[
     int, typer.Option(min=1, metavar="N", rich_help_panel=HOW_FAR, help="Largest number of requests to send.")
 ]
+Certify = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        metavar="N",
+        rich_help_panel=HOW_FAR,
+        help="Requests, at most half of --budget, that are spent on nothing but the size; the sample is kept in size-sample.parquet.",
+    ),
+]
 Rate = Annotated[
     float,
     typer.Option(

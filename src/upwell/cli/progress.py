@@ -31,6 +31,7 @@ from upwell.harvest.events import (
     open_log,
     without_records,
 )
+from upwell.report.charts import LARGEST_SHARE
 from upwell.types import Estimate
 
 __all__ = ["ProgressLine"]
@@ -154,7 +155,8 @@ class ProgressLine:
         ends = (sum(size.high for size, _, _ in sizes), low)
         estimate = sum(size.estimate for size, _, _ in sizes)
         lowest, highest = (min(1.0, records / max(1.0, end)) for end in ends)
-        share = min(1.0, records / max(1.0, estimate))
+        # only a size that is known can be held completely
+        share = min(1.0 if ends[0] <= records else LARGEST_SHARE, records / max(1.0, estimate))
         interval = f" ({lowest:.0%}–{highest:.0%})" if f"{lowest:.0%}" != f"{highest:.0%}" else ""
         remaining = [to_goal for _, _, to_goal in self.sizes.values() if to_goal]
         goal = f" · 90% in ~{sum(remaining):,}" if remaining else ""

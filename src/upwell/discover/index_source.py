@@ -8,12 +8,12 @@ import hashlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from urllib.parse import quote, unquote, urljoin, urlsplit
+from urllib.parse import quote, unquote, unquote_plus, urljoin, urlsplit
 
 from upwell.page.embedded_data import MIN_ROWS, Row, largest_collection
 from upwell.page.links import without_fragment
 from upwell.page.tree import TagTree, read
-from upwell.types import IndexInterface, Record, RenderedPage, TypedQuery
+from upwell.types import IndexInterface, Record, RenderedPage, Request, TypedQuery
 from upwell.urls.hosts import is_valid
 
 __all__ = ["answers_from_index", "index_interface", "records_of_index", "shows_records"]
@@ -21,6 +21,7 @@ __all__ = ["answers_from_index", "index_interface", "records_of_index", "shows_r
 SCORE = 0.95  # of an index as search interface
 MIN_LINKS = 2  # links that a URL rule must explain
 MIN_URL_SHARE = 0.8  # share of a column's values that look like URLs, if no link explains a column; not swept
+MIN_INDEX_SHARE = 0.8  # of what typing brings onto the page, the share that must be records of the index; not swept
 MIN_SHOWN_ROWS = 2  # records of an index that must appear on a page
 MIN_SECTION_WORDS = 3  # words from which the text of a section is kept
 MAX_SECTIONS = 100  # mean number of sections per page; with more, the rows are records that share one page
@@ -58,7 +59,12 @@ def records_of_index(interface: IndexInterface, body: bytes | str) -> tuple[Reco
 
 
 def answers_from_index(records: Sequence[Record], shown: RenderedPage) -> bool:
-    """Return True if typing a query brought records onto the page more often than typing nonsense did at the same path."""
+    """Return True if the page answers from these records alone: typing sends no request, and what it brings onto the page are records.
+
+    Records that nonsense brings onto the page at the same path do not count.
+    """
+    if any(_asks(call, typed.query) for typed in shown.typed for call in typed.calls):
+        return False
     key_of_url = {unquote(record.url): record.key for record in records if record.url}
     key_of_title = {
         _normalized(value): record.key
@@ -69,6 +75,7 @@ def answers_from_index(records: Sequence[Record], shown: RenderedPage) -> bool:
     nonsense = shown.typed[0].query if shown.typed else ""
     for_nonsense = [typed for typed in shown.typed if typed.query == nonsense]
     hits: set[str] = set()
+    links: set[str] = set()  # new links of pages shown for typed words
     for typed in shown.typed[len(for_nonsense) :]:
         path = urlsplit(typed.url).path
         same_path = [other for other in for_nonsense if urlsplit(other.url).path == path] or for_nonsense
@@ -77,7 +84,13 @@ def answers_from_index(records: Sequence[Record], shown: RenderedPage) -> bool:
             key = key_of_url.get(item) or key_of_url.get(item.partition("#")[0]) or key_of_title.get(_normalized(item))
             if key:
                 hits.add(key)
-    return len(hits) >= MIN_SHOWN_ROWS
+            elif is_valid(item) and "://" in item:
+                links.add(item)
+    return len(hits) >= MIN_SHOWN_ROWS and len(hits) >= MIN_INDEX_SHARE * (len(hits) + len(links))
+
+
+def _asks(call: Request, query: str) -> bool:
+    return query in unquote_plus(call.url) or query.encode() in call.body
 
 
 def shows_records(page: TagTree, records: Sequence[Record]) -> bool:

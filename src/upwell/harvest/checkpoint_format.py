@@ -31,15 +31,17 @@ from upwell.arrays.key_set import KeyNumbers, KeySet
 from upwell.choose import facet_candidates, pairs, record_words
 from upwell.choose.candidates import Candidate, OpenQueries, OpenQuery
 from upwell.choose.chooser import Chooser
-from upwell.choose.coverage import CheckQueries, CoverageEvidence, CoverageStatement
+from upwell.choose.coverage import CheckQueries, CoverageEvidence, CoverageStatement, ListView
 from upwell.choose.expected_yield import Calibration, ExpectedYield, YieldEstimator
 from upwell.choose.ledger import SourceLedger
 from upwell.choose.list_candidates import ListCandidates, Listing
 from upwell.choose.prefix_queries import PrefixQueries
 from upwell.choose.proposers import RelatedQueries
+from upwell.choose.record_numbers import RecordNumbers
 from upwell.choose.region_candidates import AskedRegion, Region, RegionCandidates
 from upwell.choose.repetition import Repetition
 from upwell.choose.result_pages import FinishedQuery, ResultPages
+from upwell.choose.size_sample import SampledMatch, SampledQuery, SizeSample
 from upwell.choose.url_repository import NumberQueue, UrlRepository
 from upwell.choose.word_candidates import CommonWords, MinWordLength, WordYield
 from upwell.choose.word_index import WordIndex
@@ -113,10 +115,11 @@ ATTRIBUTES: Mapping[type, Mapping[str, Any]] = {
         "common_words": CommonWords, "pairs": pairs.WordPairs, "facets": facet_candidates.FacetCandidates, "checks": CheckQueries,
         "proposers": list[RelatedQueries | PrefixQueries],
         "related": RelatedQueries, "prefixes": PrefixQueries, "regions": RegionCandidates, "lists": ListCandidates, "open_queries": OpenQueries,
-        "waiting": deque[str], "everything": tuple[str, ...], "_new_by_page": deque[int], "_put_off": list[OpenQuery], "_asked": set[str],
+        "waiting": deque[str], "everything": tuple[str, ...], "_new_by_query": deque[int], "_put_off": list[OpenQuery], "_asked": set[str],
         "is_serial": bool, "_again": deque[Candidate],
         "yields": YieldEstimator, "decision": Decision | None, "_pages": int, "_check_pages": int,
     },
+    SizeSample: {"words": WordIndex, "seed": int, "queries": list[SampledQuery], "_pool": Bools, "_others": float, "_reached": float},
     CommonWords: {"index": WordIndex, "_waiting": deque[str], "_misses": int},
     ListCandidates: {"coverage": CoverageEvidence, "listings": list[Listing], "looks": int},
     ListFinder: {
@@ -180,13 +183,14 @@ ATTRIBUTES: Mapping[type, Mapping[str, Any]] = {
 DATACLASSES: tuple[type, ...] = (
     AddressInterface, Answer, ArchivedBody, ArgumentRole, AskedRegion, Candidate, Column, Columns, ConsentPage, CoverageEvidence, CoverageStatement,
     CutRule, Discovery, DriftWatch, EmptyModel, EntityColumn, EntityModel, Estimate, ExportReader, FinishedQuery, FormInterface, IndexInterface,
-    JsonInterface, LinkContext, Listing, ListInterface, ListLinks, ListReader, RecordAddresses, Region, Repetition, Request, Response, ResultPages,
-    Roles, SecondLevelLink, ShownWall, SiteContext, SitemapReader, Skipped, SourceLedger, SourceModel, StatedTotals, TemplateTexts, TypedInterface,
-    UrlPattern, facet_candidates.FacetCandidate, facet_candidates.FacetCandidates, pairs._Cooccurrence, pairs.WordPair, pairs.WordPairs,
-    record_pages._PageTemplate, record_pages.RecordPageReader,
+    JsonInterface, LinkContext, Listing, ListInterface, ListLinks, ListReader, ListView, RecordAddresses, RecordNumbers, Region, Repetition,
+    Request, Response, ResultPages, Roles, SampledQuery, SecondLevelLink, ShownWall, SiteContext, SitemapReader, Skipped, SourceLedger, SourceModel,
+    StatedTotals, TemplateTexts, TypedInterface, UrlPattern, facet_candidates.FacetCandidate, facet_candidates.FacetCandidates, pairs._Cooccurrence,
+    pairs.WordPair, pairs.WordPairs, record_pages._PageTemplate, record_pages.RecordPageReader,
 )  # fmt: skip
 NAMED_TUPLES: tuple[type, ...] = (
-    ColumnLocation, Decision, EntityTemplate, ExpectedYield, FormFilter, UrlColumn, WeighedCandidate, facet_candidates._StoredLink, record_words._Block,
+    ColumnLocation, Decision, EntityTemplate, ExpectedYield, FormFilter, SampledMatch, UrlColumn, WeighedCandidate, facet_candidates._StoredLink,
+    record_words._Block,
 )  # fmt: skip
 
 

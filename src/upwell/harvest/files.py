@@ -140,6 +140,10 @@ def _slug(text: str) -> str:
 SHOWN_ROWS = 10  # rows that a notebook shows of a result
 CHANGES_FILE = "changes.parquet"
 CHANGE_COLUMNS = ("run", "time", "change", "_key", "_url", "column", "old", "new")
+SIZE_SAMPLE = "size-sample.parquet"
+SAMPLE_NAMES = (
+    "source", "query", "probability", "records_held", "complete", "record", "degree", "held", "shown", "shown_before",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,6 +239,7 @@ def write_files(site: SiteHarvest, folder: Path, format: Format) -> Result:
     }
     for name, text in texts.items():
         write_whole(folder / name, text)
+    _write_size_sample(site, folder / SIZE_SAMPLE)
     for model in models:
         if is_private_address(host_and_port(model[INTERFACE_KEY]["url"])[0]):
             remember(
@@ -248,6 +253,20 @@ def write_files(site: SiteHarvest, folder: Path, format: Format) -> Result:
         )
     notices = tuple(notice for table in tables for notice in table.notices)
     return Result(folder=folder, records=records, report=folder / "report.html", summary=summary, notices=notices)
+
+
+def _write_size_sample(site: SiteHarvest, path: Path) -> None:
+    """Write the queries drawn at random for the size with their matches, so that anyone can check it; remove a table of an earlier run."""
+    rows = [
+        {"source": source.interface.url, **row}
+        for source in site.sources
+        if source.coverage.sample is not None
+        for row in source.coverage.sample.rows()
+    ]
+    if rows:
+        parquet.write(rows, {name: name for name in SAMPLE_NAMES}, path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def write_tables(tables: Sequence[Table], folder: Path, format: Format, *, keep_order: bool = False) -> Path:

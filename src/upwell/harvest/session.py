@@ -195,6 +195,8 @@ class SourceSession:
                 yield from self._fetch_page(chosen, decision)
             elif not chooser.retry():
                 reason = "exhausted"
+        if reason != "blocked":
+            yield from self._certify()
         while (
             reason != "blocked"
             and not self.reader.spent().limit_reached
@@ -205,6 +207,17 @@ class SourceSession:
         self.details.learn(is_end=True)
         self.ledger.stopped = reason
         return reason
+
+    def _certify(self) -> Generator[Request | BrowserVisit | SafePoint, Response | RenderedPage, None]:
+        """Spend the requests that were set aside for the size on queries drawn at random (`Plan.certify`)."""
+        for _ in range(self.plan.certify):
+            chosen = self.chooser.next_of_sample()
+            if isinstance(chosen, Candidate):
+                chosen = yield from self._open(chosen)
+            if chosen is None or self.reader.spent().limit_reached or self.ledger.statement.state == "exact":
+                return
+            yield from self._fetch_page(chosen, "size")
+            yield SafePoint()
 
     def _start(self) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
         """Probe the source, and start with the given or probed queries."""
@@ -259,6 +272,9 @@ class SourceSession:
     def _reason_to_stop(self) -> Reason | None:
         if limit := self.reader.spent().limit_reached:
             return limit
+        reserved = min(self.plan.certify, self.plan.budget // 2)
+        if reserved and self.reader.spent().requests >= self.plan.budget - reserved:
+            return "budget"
         if self.reader.errors_in_a_row >= self.plan.failures:
             return "blocked"
         return self.chooser.reason_to_stop()

@@ -9,12 +9,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from upwell.arrays.key_set import KeySet
+from upwell.choose.coverage import State
 from upwell.choose.ledger import SourceLedger
 from upwell.choose.plan import Reason
 from upwell.choose.size import next_new
 from upwell.discover.consent_page import ConsentPage
 from upwell.harvest.record_pages import RecordPageReader
-from upwell.store.state import State
+from upwell.report.sentences import size_sentence
+from upwell.store.state import State as HarvestState
 from upwell.table.build import Table
 from upwell.table.user_schema import UserSchema
 from upwell.types import Estimate
@@ -35,7 +37,7 @@ class SiteHarvest:
     """Sources of a site, and the state with the records of all of them."""
 
     url: str
-    state: State
+    state: HarvestState
     title: str = ""  # of the first page
     sources: list[SourceLedger] = field(default_factory=list)
     requests: int = 0
@@ -102,7 +104,15 @@ class SiteHarvest:
         """Return True if the size has no upper bound because that of some source has none."""
         if self._relies_on_before and self.before is not None:
             return self.before[1]
-        return not self.sources or any(source.lower_bound for source in self._counted)
+        return not self.sources or any(source.lower_bound for source in self._counted) or self._is_void
+
+    @property
+    def _is_void(self) -> bool:
+        """Return True if more records are held than the sources of this run can have, so that their estimates are wrong."""
+        if self.refreshed or len(self._counted) != 1:
+            return False
+        (source,) = self._counted
+        return source.size.high < len(source)
 
     def keep_size(self) -> None:
         """Store the size in the state for a refresh."""
@@ -123,15 +133,34 @@ class SiteHarvest:
             more = min(more, self.size.estimate - len(self.state))
         return {"requests": requests, "records": round(more)}
 
+    @property
+    def size_state(self) -> State:
+        """Return what is known of the size of all sources together: no more than of any one of them."""
+        states = {source.statement.state for source in self._counted}
+        if self.lower_bound or not states:
+            return "unknown" if states <= {"unknown"} else "at least"
+        held, size = len(self.state), self.size
+        brought = sum(len(source.held) for source in self._counted)
+        if states == {"exact"} and size.low == size.high >= held and brought >= held and not self._relies_on_before:
+            # the overlap of several sources is estimated, except where all of it is held
+            return "exact" if len(self._counted) == 1 or round(size.estimate) == held else "estimated"
+        return "estimated"
+
+    @property
+    def size_by(self) -> str:
+        """Return the evidence that the sizes of all sources follow from; empty if it differs."""
+        evidence = {source.size_by for source in self._counted}
+        return evidence.pop() if len(evidence) == 1 else ""
+
     def statement(self) -> str:
         """Return the coverage statement."""
         return coverage_statement(
             len(self.state),
             self.size,
-            lower_bound=self.lower_bound,
+            self.size_state,
+            by=self.size_by,
             out_of_reach=len(self.out_of_reach),
             about=self.about,
-            is_index=bool(self.sources) and all(source.size_by == "index" for source in self.sources),
             repeating_query=self._repeated(of_query=True),
             repeating_content=self._repeated(of_query=False),
         )
@@ -155,6 +184,7 @@ class SiteHarvest:
             "overlap_rate": round(matches / held, 3) if held else 0.0,
             "size": {name: round(value) for name, value in asdict(size).items()},
             "coverage": None if self.lower_bound else round(held / max(size.estimate, 1), 4),
+            "size_state": self.size_state,
             "statement": self.statement(),
             "out_of_reach": self.out_of_reach,
             "checks": {
@@ -185,36 +215,25 @@ class SiteHarvest:
 def coverage_statement(
     records: int,
     size: Estimate,
+    state: State,
     *,
-    lower_bound: bool = False,
+    by: str = "",
     out_of_reach: int = 0,
     about: str = "",
-    is_index: bool = False,
     repeating_query: int = 0,
     repeating_content: int = 0,
 ) -> str:
-    """Return the coverage statement in one sentence, without a percentage if the size has no upper bound.
+    """Return the coverage statement (`size_sentence`), and what it does not count.
 
-    >>> coverage_statement(90, Estimate(estimate=100, low=95, high=110))
-    '90 records held, 90% of about 100 (95 %: 95–110)'
-    >>> coverage_statement(90, Estimate(estimate=100, low=95, high=110), lower_bound=True, out_of_reach=1)
+    >>> size = Estimate(estimate=100, low=95, high=110)
+    >>> coverage_statement(90, size, "at least", out_of_reach=1)
     '90 records held of at least 95; there may be many more. 1 search of the site is out of reach and not counted'
-    >>> coverage_statement(90, Estimate(estimate=90, low=90, high=90), lower_bound=True, repeating_query=85)
+    >>> coverage_statement(90, Estimate(estimate=90, low=90, high=90), "at least", repeating_query=85)
     '90 records held of at least 90; there may be many more. 85 of them only repeat the query: the site seems to invent them'
     """
+    statement = size_sentence(records, size, state, by=by, topic=about)
     if not records:
-        return "no records held"
-    low, high = round(size.low), round(size.high)
-    topic = f" about {about}" if about else ""
-    if is_index and records == round(size.estimate):
-        statement = f"{records:,} records{topic} held, 100%: all records of the site's own search index"
-    elif lower_bound:
-        statement = f"{records:,} records{topic} held of at least {low:,}; there may be many more"
-    else:
-        share = min(1.0, records / size.estimate)
-        statement = (
-            f"{records:,} records{topic} held, {share:.0%} of about {round(size.estimate):,} (95 %: {low:,}–{high:,})"
-        )
+        return statement
     if out_of_reach:
         are = "search of the site is" if out_of_reach == 1 else "searches of the site are"
         statement += f". {out_of_reach} {are} out of reach and not counted"

@@ -1,6 +1,7 @@
 """Charts as inline SVG and facts about columns, for the report and the web interface; colours come from the page's style sheet.
 
 gauge          share of the records held
+evidence       what the coverage statement rests on
 growth         records held by requests sent, with the estimated size as a band and the forecast
 bars           distribution of a column's values
 column_facts   type in plain words, fill, examples and distribution of each column
@@ -16,12 +17,14 @@ from typing import Any
 from upwell.table.rows import FieldColumns, InMemoryRows, StreamedRows
 
 __all__ = [
+    "LARGEST_SHARE",
     "SKEW_FACTOR",
     "ColumnFacts",
     "GrowthData",
     "SizePoint",
     "bars",
     "column_facts",
+    "evidence",
     "gauge",
     "growth",
     "percent",
@@ -39,8 +42,10 @@ Scale = Callable[[float], float]  # maps a number to a coordinate
 RING_RADIUS = 52  # radius of the gauge
 WIDTH, HEIGHT = 720, 280  # size of the growth chart
 LEFT, RIGHT, TOP, BOTTOM = 64, 24, 18, 40  # its margins
+OPEN_AXIS = 1.25  # length of an axis without an upper bound, in multiples of what is known
 BAR_WIDTH, BAR_HEIGHT = 132, 30  # size of a histogram
 MAX_POINTS = 400  # points drawn of a curve
+LARGEST_SHARE = 0.99  # that is stated of an estimated size: only a size that is known can be held completely
 MAX_AXIS_FACTOR = (
     4.0  # the axis ends at this multiple of the records held; a distant upper bound would flatten the curve
 )
@@ -90,7 +95,7 @@ def gauge(held: int, low: float, high: float, estimate: float, *, is_lower_bound
     elif is_lower_bound:
         share, pale, middle, below = 0.0, (0.0, 0.0), short_number(held), f"of ≥ {short_number(low)}"
     else:
-        share = min(1.0, held / max(estimate, 1.0))
+        share = min(1.0 if high <= held else LARGEST_SHARE, held / max(estimate, 1.0))
         pale = min(1.0, held / max(high, 1.0)), min(1.0, held / max(low, 1.0))
         middle = percent(share)
         low_share, high_share = percent(pale[0]), percent(pale[1])
@@ -200,6 +205,51 @@ def _band(moments: Sequence[SizePoint], x: Scale, y: Scale, last_requests: int) 
     lower = " ".join(f"{x(m.requests)},{y(m.low)}" for m in reversed(closed))
     middle = " ".join(f"{x(m.requests)},{y(m.estimate)}" for m in closed)
     return [f'<polygon class="band" points="{upper} {lower}"/>', f'<polyline class="estimate" points="{middle}"/>']
+
+
+def evidence(held: int, low: float, high: float, views: Sequence[str], *, is_lower_bound: bool) -> str:
+    """Draw what a coverage statement rests on: the records held and the interval on one axis, and below it the views.
+
+    Without an upper bound the axis is open.
+    """
+    if not held:
+        return ""
+    end = max(held, low if is_lower_bound else high) * (OPEN_AXIS if is_lower_bound else 1.0)
+    left, right, top = LEFT, WIDTH - RIGHT, 20
+
+    def x(records: float) -> float:
+        return round(left + (right - left) * min(records, end) / end, 1)
+
+    marks = {held: "held", round(low): "at least"} | ({} if is_lower_bound else {round(high): "at most"})
+    parts = [
+        f'<rect class="band" x="{left}" y="{top}" width="{right - left}" height="14" rx="7"/>',
+        f'<rect class="ring-held-bar" x="{left}" y="{top}" width="{max(2.0, x(held) - left)}" height="14" rx="7"/>',
+    ]
+    if is_lower_bound:
+        parts.append(f'<line class="ahead" x1="{x(max(held, low))}" x2="{right}" y1="{top + 7}" y2="{top + 7}"/>')
+    else:
+        parts.append(
+            f'<rect class="between-bar" x="{x(low)}" y="{top}" width="{max(2.0, x(high) - x(low))}" height="14"/>'
+        )
+    parts += [
+        f'<text class="tick" x="{x(at)}" y="{top - 6 if name == "held" else top + 30}" text-anchor="{_anchor(x(at))}">'
+        f"{name} {short_number(at)}</text>"
+        for at, name in marks.items()
+    ]
+    parts += [
+        f'<circle class="held-point" cx="{left + 6}" cy="{top + 50 + 20 * i}" r="4"/>'
+        f'<text x="{left + 18}" y="{top + 54 + 20 * i}">{_text(view)}</text>'
+        for i, view in enumerate(views)
+    ]
+    label = f"{held:,} held; {', '.join(views) or 'no view of the size'}"
+    return (
+        f'<svg class="growth evidence" viewBox="0 0 {WIDTH} {top + 50 + 20 * len(views)}" role="img" aria-label="{_text(label)}">'
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def _anchor(x: float) -> str:
+    return "end" if x > WIDTH / 2 else "start"
 
 
 def bars(counts: Sequence[float], label: str) -> str:

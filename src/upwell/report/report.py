@@ -16,14 +16,14 @@ from markupsafe import Markup
 from markupsafe import escape as e
 
 from upwell.choose.size import requests_to
-from upwell.report.charts import GrowthData, SizePoint, column_facts, gauge, growth, percent
+from upwell.report.charts import GrowthData, SizePoint, column_facts, evidence, gauge, growth, percent
 from upwell.report.sentences import (
     ANSWER_KINDS,
-    EVIDENCE,
     coverage_sentence,
     ending_sentence,
     interface_sentence,
     next_commands,
+    views_sentence,
     warnings,
 )
 
@@ -172,6 +172,7 @@ def _source_section(source: Mapping[str, Any], number: int, count: int) -> str:
     return (
         f'<section class="card"><h2>{which}Growth</h2>\n{e(source["growth"])}\n<ul class="legend">{legend}</ul>\n'
         f"<h3>How it was queried</h3>\n<p>{e(source['interface'])}</p>\n"
+        + (f"<h3>What the size rests on</h3>\n{e(source['evidence'])}\n" if source["evidence"] else "")
         + (f"<ul>{learned}</ul>\n" if learned else "")
         + '<table class="stack"><thead><tr><th scope="col">Result</th><th scope="col" class="number">Answers</th>'
         f'<th scope="col">Example</th></tr></thead><tbody>{rows}</tbody></table>\n'
@@ -291,14 +292,14 @@ def _source_values(source: "SourceLedger") -> dict[str, Any]:
         )
         for requests, held, statement in source.sizes
     ]
+    size = source.size
     if points and not source.lower_bound:
-        size = source.size
         moments.append(SizePoint(points[-1][0], points[-1][1], size.estimate, size.low, size.high, False))
     predicted = [] if source.lower_bound else forecast(points, source.size.estimate)
     checks: dict[str, Any] = source.checks()
     learned = []
-    if EVIDENCE.get(source.size_by) and not source.lower_bound:
-        learned.append(f"The total is based on {EVIDENCE[source.size_by]}.")
+    if seen := views_sentence(str(checks["state"]), source.size_by, source.statement.views):
+        learned.append(seen)
     if checks["result_cap"]:
         learned.append(f"It shows at most {checks['result_cap']:,} matches per query.")
     if checks["understands"]:
@@ -307,8 +308,10 @@ def _source_values(source: "SourceLedger") -> dict[str, Any]:
         learned.append(f"Each record was returned {source.overlap_rate:.1f} times on average.")
     if source.relearned:
         learned.append(f"Its pages changed during the harvest; it was learned again {source.relearned} times.")
+    views = evidence(len(source), size.low, size.high, source.statement.views, is_lower_bound=source.lower_bound)
     return {
         "growth": Markup(growth(GrowthData(points=points, moments=moments, forecast=predicted))),  # noqa: S704 # our own SVG
+        "evidence": Markup(views),  # noqa: S704 # our own SVG
         "has_band": any(not moment.is_lower_bound for moment in moments),
         "has_forecast": bool(predicted),
         "interface": interface_sentence(source.interface.as_dict()),

@@ -2,11 +2,12 @@
 
 import math
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from upwell.report.charts import percent
+from upwell.types import Estimate
 
 __all__ = [
     "ANSWER_KINDS",
@@ -15,6 +16,8 @@ __all__ = [
     "ending_sentence",
     "interface_sentence",
     "next_commands",
+    "size_sentence",
+    "views_sentence",
     "warnings",
 ]
 
@@ -27,7 +30,10 @@ ANSWER_KINDS = {
 EVIDENCE = {  # evidence for the estimated size
     "index": "the index that the site sends to its own search",
     "total": "the total that the site states",
-    "list": "a list of all records, which was read to its end",
+    "list": "a list of all records, which contains the records that queries returned",
+    "lists": "the lists of the site, compared with each other",
+    "numbers": "the numbers in the addresses of the records",
+    "fitted": "what simulated sites of known size looked like at this point",
     "recaptured": "the share of records from other queries that a list of all records has shown so far",
     "bracket": "the share of the latest records that were already held",
 }
@@ -40,31 +46,87 @@ ENDINGS = {
     "forbidden": "The harvest ended early because robots.txt does not allow it.",
     "interrupted": "The harvest was interrupted; its results so far were kept.",
 }
+EXACT = {  # what an exact number counts
+    "index": "{number:,} in the site's own search index",
+    "total": "{number:,} that the site counts",
+    "lists": "{number:,} in the lists of the site",
+}
+NEARLY_ALL = 0.99  # largest share that is stated of an estimated size: only a size that is known can be held completely
 MIN_FILL = 0.5  # warn if no column has values in this share of the rows
 
 
-def coverage_sentence(summary: Mapping[str, Any]) -> str:
-    """Say how complete the records are, and how certain that is.
+def size_sentence(
+    records: int,
+    size: Estimate,
+    state: str,
+    *,
+    by: str = "",
+    topic: str = "",
+) -> str:
+    """Say how complete the records are: the one sentence of the terminal, the report, the web pages, MCP and `summary.json`.
 
-    >>> coverage_sentence({"records": 90, "size": {"estimate": 100, "low": 95, "high": 110}, "coverage": 0.9, "checks": {"lower_bound": False}})
-    'That is 90% of about 100. With 95 % certainty there are between 95 and 110.'
+    A share is stated only if the size has an upper bound, and 100% only if the size is known exactly and all of it is held.
+
+    >>> of = lambda estimate, low, high: Estimate(estimate=estimate, low=low, high=high)
+    >>> size_sentence(100, of(100, 100, 100), "exact", by="total")
+    '100 records held, 100% of the 100 that the site counts'
+    >>> size_sentence(90, of(100, 95, 110), "estimated")
+    '90 records held, 90% of about 100 (95 %: 95–110)'
+    >>> size_sentence(100, of(100, 100, 101), "estimated")
+    '100 records held, 99% of about 100 (95 %: 100–101)'
+    >>> size_sentence(90, of(95, 95, 95), "at least")
+    '90 records held of at least 95; there may be many more'
+    >>> size_sentence(90, of(90, 90, 90), "unknown")
+    '90 records held; nothing shows how many more there are'
     """
-    if not summary["records"]:
-        return "No records are held yet."
-    size = summary["size"]
-    if summary["checks"]["lower_bound"]:
-        return (
-            f"There are at least {size['low']:,}, and there may be many more: the answers so far give no upper bound."
-        )
-    share = percent(summary["records"] / max(1, size["estimate"])) if size["estimate"] > summary["records"] else "100%"
-    if size["low"] == size["high"]:
-        return f"That is {share} of {size['estimate']:,}."
-    return f"That is {share} of about {size['estimate']:,}. With 95 % certainty there are between {size['low']:,} and {size['high']:,}."
+    if not records:
+        return "no records held"
+    held = f"{records:,} records{f' about {topic}' if topic else ''} held"
+    number, low, high = round(size.estimate), round(size.low), round(size.high)
+    if state == "exact":
+        of = EXACT.get(by, "{number:,} that there are").format(number=number)
+        return f"{held}, {percent(min(1.0, records / max(1, number)))} of the {of}"
+    if state == "estimated":
+        share = percent(min(NEARLY_ALL, records / max(1.0, size.estimate)))
+        return f"{held}, {share} of about {number:,} (95 %: {low:,}–{high:,})"
+    if state == "at least":
+        return f"{held} of at least {low:,}; there may be many more"
+    return f"{held}; nothing shows how many more there are"
+
+
+def coverage_sentence(summary: Mapping[str, Any]) -> str:
+    """Return the coverage statement of a summary as a sentence.
+
+    >>> coverage_sentence({"records": 90, "statement": "90 records held, 90% of about 100 (95 %: 95–110)"})
+    '90 records held, 90% of about 100 (95 %: 95–110).'
+    """
+    return f"{summary['statement']}." if summary["records"] else "No records are held yet."
+
+
+def views_sentence(state: str, by: str, views: Sequence[str]) -> str:
+    """Say what a coverage statement rests on.
+
+    >>> views_sentence("exact", "total", ("stated total", "counted answers"))
+    'The number rests on 2 views that agree: stated total, counted answers.'
+    >>> views_sentence("at least", "lists", ("lists",))
+    'Only one view shows how many there are (lists), and it does not vouch for itself.'
+    """
+    if not views:
+        return ""
+    if state == "exact":
+        return f"The number rests on {len(views)} views that agree: {', '.join(views)}."
+    if state == "estimated":
+        return f"The number is based on {EVIDENCE.get(by, by)}, seen in: {', '.join(views)}."
+    alone = f"Only one view shows how many there are ({views[0]}), and it does not vouch for itself."
+    return alone if len(views) == 1 else f"What was seen gives no upper bound: {', '.join(views)}."
 
 
 def ending_sentence(summary: Mapping[str, Any]) -> str:
     """Say why the harvest ended, and what more requests are expected to yield."""
     sentence = ENDINGS.get(summary["stopped"], "")
+    unasked = summary["checks"].get("unasked") or {}
+    if summary["stopped"] == "saturated" and unasked.get("words"):
+        sentence += f" {unasked['words']:,} words were not asked; they are expected to return at most {unasked['records']:,} more records."
     more = summary["checks"].get("next_hour") or {}
     if summary["stopped"] in ("budget", "interrupted") and more.get("records"):
         sentence += f" {more['requests']:,} more requests are expected to yield about {more['records']:,} more records."

@@ -5,9 +5,10 @@ from typing import Any
 
 from markupsafe import Markup
 
-from upwell.report.charts import gauge, percent, short_number
+from upwell.report.charts import gauge, short_number
 from upwell.report.sentences import interface_sentence, warnings
 from upwell.source.model import interface_entry
+from upwell.types import Estimate
 from upwell.web.browse import TableView, browse
 from upwell.web.harvests import Harvest
 from upwell.web.live_progress import Progress
@@ -82,11 +83,12 @@ def _size_sentence(progress: Progress, harvest: Harvest) -> str:
     if not sizes:
         return T.size_unknown
     low = sum(size.low for size in sizes)
-    if any(size.is_lower_bound for size in sizes):
-        return T.at_least.format(low=f"{round(low):,}")
+    from upwell.report.sentences import size_sentence
+
+    state = "at least" if any(size.is_lower_bound for size in sizes) else "estimated"
     estimate, high = sum(size.estimate for size in sizes), sum(size.high for size in sizes)
-    share = percent(min(1.0, progress.records / max(1.0, estimate)))
-    return T.about.format(share=share, estimate=f"{round(estimate):,}", low=f"{round(low):,}", high=f"{round(high):,}")
+    whole = Estimate(estimate=max(low, estimate), low=max(low, progress.records), high=high)
+    return f"{size_sentence(progress.records, whole, state)}."
 
 
 def live_part(harvest: Harvest, progress: Progress) -> str:

@@ -29,7 +29,9 @@ from upwell.errors import UpwellError, WrongUsage
 from upwell.harvest.events import Asked, Event
 from upwell.net.manners import Manners, RequestQuota
 from upwell.places import address_of
+from upwell.report.sentences import size_sentence
 from upwell.store.folder import harvest_folders
+from upwell.types import Estimate
 from upwell.urls.hosts import host_and_port, is_private_address
 from upwell.web.query_process import run_query
 
@@ -169,9 +171,8 @@ class _Server:
         pending: set[asyncio.Task[None]] = set()
 
         def report(event: Asked) -> None:
-            size = f" of at least {round(event.size.low):,}" if event.size and event.lower_bound else ""
-            size = f" of about {round(event.size.estimate):,}" if event.size and not event.lower_bound else size
-            message = f"{event.records:,} records{size}"
+            state = "unknown" if event.size is None else "at least" if event.lower_bound else "estimated"
+            message = size_sentence(event.records, event.size or Estimate(estimate=0.0, low=0.0, high=0.0), state)
             task = loop.create_task(context.report_progress(event.requests, allowed, message))
             pending.add(task)
             task.add_done_callback(pending.discard)

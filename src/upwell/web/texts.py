@@ -37,8 +37,6 @@ class ENGLISH:
     per_second = "{rate} per second"
     speed = "Speed"
     size_unknown = "The total number of records is not known yet."
-    at_least = "There are at least {low} records."
-    about = "About {share} of an estimated {estimate} records (between {low} and {high})."
     forecast = "Forecast"
     forecast_to = "{label} in about {requests} requests"
     own_pages = "Record pages"

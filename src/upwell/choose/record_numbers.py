@@ -1,0 +1,69 @@
+"""Bound the size of a source by the numbers in the URLs of its records.
+
+Many applications number their records one after another, so there are at most as many as numbers were given out. That holds if the
+newest record was seen: it is the case if the largest number came early, and not if the numbers grew while a list was read.
+"""
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+__all__ = ["RecordNumbers"]
+
+MIN_NUMBERED = 30  # records needed before their numbers bound anything; benchmarks.ground: 20, 30 and 50 equal
+MIN_SHARE = 0.98  # share of the records that must have a number at the same place of the URL; not swept
+MAX_DIGITS = 9  # longer numbers are codes, dates or hashes
+# numbers beyond the largest one seen that may have been given out, in mean distances of two held numbers: three for a random sample
+# (rule of three), three times as many because the newest records are reached less often than others
+SLACK = 9.0
+# a random order has about ln(n) records that are larger than all before them; an ascending one has n
+MAX_RECORDS_PER_LOG = 5.0
+NUMBER = re.compile(r"\d{1,10}")
+
+
+@dataclass
+class RecordNumbers:
+    """The numbers at one place of the URLs of the records held, without the numbers themselves."""
+
+    prefix: str | None = None  # text of the URLs before the number; None: no URL was seen
+    seen: int = 0  # records
+    numbered: int = 0  # of these, with a number after the prefix
+    smallest: int = 0
+    largest: int = 0
+    rises: int = 0  # numbers that were larger than all before them
+
+    def note(self, keys: Iterable[str]) -> None:
+        """Add the keys of new records, in the order in which they were returned."""
+        for key in keys:
+            if self.prefix is None:
+                match = None
+                for match in NUMBER.finditer(key):  # noqa: B007 # the last number of the URL
+                    pass
+                self.prefix = key[: match.start()] if match else ""
+            self.seen += 1
+            match = NUMBER.match(key, len(self.prefix)) if self.prefix and key.startswith(self.prefix) else None
+            if match is None or len(match[0]) > MAX_DIGITS:
+                continue
+            number = int(match[0])
+            if not self.numbered:
+                self.smallest = self.largest = number
+            self.numbered += 1
+            if number > self.largest:
+                self.largest, self.rises = number, self.rises + 1
+            self.smallest = min(self.smallest, number)
+
+    def most(self) -> float | None:
+        """Return an upper bound of the number of records; None if the numbers give none."""
+        span = self.largest - self.smallest + 1
+        if self.numbered < max(MIN_NUMBERED, MIN_SHARE * self.seen) or self.numbered > span:
+            return None  # too few numbers, or they do not identify the records
+        if self.rises > MAX_RECORDS_PER_LOG * math.log(self.numbered):
+            return None  # read in ascending order: the numbers show nothing about the newest records
+        # numbers start at 1, whatever the smallest one seen
+        return self.largest + SLACK * self.largest / self.numbered
+
+    @property
+    def has_no_gaps(self) -> bool:
+        """Return True if every number up to the largest belongs to a record that is held, and the newest came first."""
+        return self.most() is not None and self.smallest <= 1 and self.largest <= self.numbered + 1
