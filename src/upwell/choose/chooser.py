@@ -288,7 +288,9 @@ class Chooser:
     def take(self, query: OpenQuery, page: AnswerPage) -> list[Record]:
         """Add a page of an open query; return the new records. A query without a further page is closed."""
         query.failures, query.last_value = 0, math.inf
-        end = query.pages.add_page([record.key for record in page.records], page.totals, has_next=page.has_next)
+        end = query.pages.add_page(
+            [record.key for record in page.records], page.totals, has_next=page.has_next, is_open=page.is_open
+        )
         is_repeated = query.pages.ends_with_false_page and bool(page.records)
         new = [] if is_repeated else self.hold(query, page.wanted)
         query.stated_total, query.last_page_size = query.pages.usual_total, len(page.records)
@@ -309,7 +311,7 @@ class Chooser:
         if query.pages.pages == 1:
             self._learn_from_first_page(query, page)
         if is_over:
-            self._close(query, page, is_whole=not has_more)
+            self._close(query, page, is_whole=not has_more and not page.is_open)
             if has_more:  # a check query with further pages continues as an ordinary query
                 query.is_check = False
                 self.open_queries.append(query)

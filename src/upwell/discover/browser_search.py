@@ -3,11 +3,10 @@
 The search is a request that the page's script makes, an index that the script reads, a form, or pages that only the browser can show.
 """
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from upwell.discover import forms, interfaces
 from upwell.discover.declared import QUERY_MARK, interface_of_url
@@ -17,7 +16,10 @@ from upwell.discover.probe_words import nonsense, trial_words
 from upwell.discover.steps import Steps, fetch, is_usable, show_page
 from upwell.discover.trial import MIN_NEW_ITEMS, Accepted, Trials, items_of_page, try_interface, without_query
 from upwell.page.tree import TagTree, read
+from upwell.source.script_paging import changes_for
 from upwell.types import (
+    JSON_TYPE,
+    AddressInterface,
     BrowserVisit,
     Form,
     JsonInterface,
@@ -28,63 +30,58 @@ from upwell.types import (
     TypedInterface,
 )
 from upwell.urls.acting import acting_evidence, posts_without_search
+from upwell.urls.request_values import mark
 
 __all__ = ["SearchOnlyPolicy", "interface_of_request", "try_in_browser"]
 
 SCORE = 0.9  # of an interface that was found by typing
 MAX_TYPED_WORDS = 3  # words typed after the nonsense
+MARK = "upwellqueryplace"  # put in place of a query: only letters, so that no encoding changes it
 MAX_INDEXES = 3  # responses with many similar objects that are examined
 
 
-def interface_of_request(request: Request, query: str) -> SearchInterface | None:
+def interface_of_request(request: Request, query: str, *, only_whole: bool = False) -> SearchInterface | None:
     """Recognize a request that a page's script made for a typed query as a search interface; None if the query is not a value in it.
+
+    The query may be part of a value, at any depth. With `only_whole`, only values that equal it count: a word may be part of any text.
 
     >>> interface_of_request(Request(url="http://x/api?q=heat+wave&n=5"), "heat wave").fields
     (('q', ''), ('n', '5'))
     >>> interface_of_request(Request(url="http://x/api/heat%20wave"), "heat wave").url
     'http://x/api/{query}'
+    >>> interface_of_request(Request(url="http://x/api?filter=name ILIKE '%25heat%25'&n=5"), "heat").url
+    'http://x/api?filter=name%20ILIKE%20%27%25{query}%25%27&n=5'
     >>> json_request = Request(url="http://x/api", method="POST", body=b'{"q":"heat"}', content_type="application/json")
     >>> interface_of_request(json_request, "heat").body
     '{"q": "{query}"}'
+    >>> several = Request(url="http://x/api", method="POST", body=b'{"requests":[{"params":"query=heat&page=0"}]}')
+    >>> interface_of_request(several, "heat").body
+    '{"requests": [{"params": "query={query}&page=0"}]}'
     """
-    interface = _of_post(request, query) if request.method == "POST" else _of_get(request, query)
-    return replace(interface, score=SCORE, headers=request.headers) if interface is not None else None
-
-
-def _of_get(request: Request, query: str) -> SearchInterface | None:
-    parts = urlsplit(request.url)
-    path, arguments = parts.path, parts.query
-    for spelling in dict.fromkeys((quote(query, safe=""), quote(query), query.replace(" ", "+"), query)):
-        steps = [QUERY_MARK if step.lower() == spelling.lower() else step for step in path.split("/")]
-        pairs = [
-            f"{name}={QUERY_MARK}" if sign and value.lower() == spelling.lower() else f"{name}{sign}{value}"
-            for name, sign, value in (pair.partition("=") for pair in arguments.split("&"))
-        ]
-        path, arguments = "/".join(steps), "&".join(pairs)
-    return interface_of_url(urlunsplit(parts._replace(path=path, query=arguments)), "browser")
-
-
-def _of_post(request: Request, query: str) -> SearchInterface | None:
-    if "json" in request.content_type:
-        try:
-            body = json.dumps(_marked(json.loads(request.body), query), ensure_ascii=False)
-        except (ValueError, RecursionError):
-            return None
-        return JsonInterface(url=request.url, body=body, via="browser") if "{query}" in body else None
-    if "urlencoded" not in request.content_type:
+    marked, places = mark(request, query, MARK, only_whole=only_whole)
+    if not places:
         return None
-    pairs = parse_qsl(request.body.decode("utf-8", "replace"), keep_blank_values=True)
-    fields = tuple((name, QUERY_MARK if value == query else value) for name, value in pairs)
-    return interface_of_url(request.url, "browser", "POST", fields)
-
-
-def _marked(value: object, query: str) -> object:
-    """Replace every string in JSON that equals the query by {query}."""
-    if isinstance(value, dict):
-        return {name: _marked(inner, query) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_marked(inner, query) for inner in value]
-    return "{query}" if value == query else value
+    interface: SearchInterface | None
+    if request.method == "GET":
+        interface = interface_of_url(marked.url.replace(MARK, QUERY_MARK), "browser")
+    elif any(place[0] in ("path", "argument") for place in places) and not any(
+        place[0] not in ("path", "argument") for place in places
+    ):
+        return None  # a POST whose body does not contain the query
+    elif places[-1][0] == "field":
+        pairs = parse_qsl(marked.body.decode("utf-8", "replace"), keep_blank_values=True)
+        fields = tuple((name, value.replace(MARK, QUERY_MARK)) for name, value in pairs)
+        whole = [name for name, value in fields if value == QUERY_MARK]
+        if len(whole) == len(places):
+            interface = interface_of_url(request.url, "browser", "POST", fields)
+        else:
+            of_mark = tuple((name, value.replace(QUERY_MARK, "{query}")) for name, value in fields)
+            interface = AddressInterface(method="POST", url=request.url, fields=of_mark, via="browser")
+    else:
+        body = marked.body.decode("utf-8", "replace").replace(MARK, "{query}")
+        kind = request.content_type or JSON_TYPE
+        interface = JsonInterface(url=request.url, body=body, content_type=kind, via="browser")
+    return replace(interface, score=SCORE, headers=request.headers) if interface is not None else None
 
 
 class SearchOnlyPolicy:
@@ -165,7 +162,8 @@ def _try_requests(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[N
     tried: set[tuple[str, str, str]] = set()
     for typed in shown.typed:
         for request in typed.calls:
-            interface = interface_of_request(request, typed.query)
+            is_word = typed.query not in trials.nonsense
+            interface = interface_of_request(request, typed.query, only_whole=is_word)
             if (
                 interface is None
                 or not is_harmless(interfaces.fill(interface, ""), trials.home.url)
@@ -176,6 +174,8 @@ def _try_requests(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[N
             if shape in tried or len(tried) >= trials.limits.interfaces:
                 continue
             tried.add(shape)
+            changes = changes_for(interface, shown.steps, request)
+            interface = replace(interface, page_changes=changes)
             if (yield from try_interface(trials, interface, page, typed.query)):
                 return
 

@@ -1,6 +1,5 @@
 """Make search interfaces from the forms and declarations of a page, and fill queries into requests as a browser would send them."""
 
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import replace
@@ -22,6 +21,7 @@ from upwell.types import (
     SearchInterface,
     TypedInterface,
 )
+from upwell.urls.request_values import values, with_value
 
 __all__ = [
     "are_informative",
@@ -196,15 +196,17 @@ def _filled(interface: SearchInterface, query: str) -> Request:
         case TypedInterface():
             return Request(url=interface.url, query=query)
         case JsonInterface():
-            body = interface.body.replace("{query}", json.dumps(query)[1:-1]).encode()
-            return Request(url=interface.url, method="POST", body=body, content_type="application/json", query=query)
+            body, content_type = interface.body.encode(), interface.content_type
+            return _with_query(
+                Request(url=interface.url, method="POST", body=body, content_type=content_type, query=query)
+            )
         case AddressInterface():
-            url = interface.url.replace("{query}", quote(query, safe=""))
+            url = interface.url
             if not interface.rendered:  # only a browser uses the fragment
                 url = urldefrag(url)[0]
             if interface.method == "POST":
-                return form_data.form_request("POST", url, interface.fields, query=query)
-            return Request(url=url, query=query)
+                return _with_query(form_data.form_request("POST", url, interface.fields, query=query))
+            return _with_query(Request(url=url, query=query))
         case FormInterface():
             entries = [(name, query if name == interface.query_field else value) for name, value in interface.fields]
             if interface.query_field not in dict(interface.fields):
@@ -217,3 +219,13 @@ def _filled(interface: SearchInterface, query: str) -> Request:
                 enctype=interface.enctype,
                 query=query,
             )
+
+
+def _with_query(template: Request) -> Request:
+    """Return a request with its query in place of each {query}, written as the values around it are: in JSON, encoded, or both."""
+    query = template.query
+    request = template
+    for place, value in list(values(template)):
+        if isinstance(value, str) and "{query}" in value:
+            request = with_value(request, place, value.replace("{query}", query))
+    return replace(request, url=request.url.replace("{query}", quote(query, safe="")))

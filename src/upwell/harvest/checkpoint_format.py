@@ -70,6 +70,7 @@ from upwell.types import (
     Kind,
     LinkContext,
     ListInterface,
+    PageChange,
     Request,
     Response,
     SearchInterface,
@@ -174,7 +175,7 @@ DATACLASSES: tuple[type, ...] = (
     facet_candidates.FacetCandidates, pairs.WordPair, pairs.WordPairs, pairs._Cooccurrence, record_pages.RecordPageReader, record_pages._PageTemplate,
 )  # fmt: skip
 NAMED_TUPLES: tuple[type, ...] = (
-    ColumnLocation, Decision, EntityTemplate, ExpectedYield, UrlColumn, WeighedCandidate, facet_candidates._StoredLink, record_words._Block,
+    ColumnLocation, Decision, EntityTemplate, ExpectedYield, PageChange, UrlColumn, WeighedCandidate, facet_candidates._StoredLink, record_words._Block,
 )  # fmt: skip
 
 

@@ -32,7 +32,7 @@ from upwell.harvest.events import Asked, Held, LazyRow, Opened, wants_records
 from upwell.harvest.list_finder import ListFinder
 from upwell.harvest.reader import SiteContext, SourceReader, label, with_purpose
 from upwell.harvest.record_pages import RecordPageReader
-from upwell.page.formats import read_page
+from upwell.page.formats import content_type_of, is_json, read_page
 from upwell.page.links import acting_urls
 from upwell.page.tree import TagTree
 from upwell.records.values import ValueType
@@ -45,6 +45,7 @@ from upwell.source.paging import (
     posts_elsewhere,
     small_numbers,
 )
+from upwell.source.script_paging import apply_changes, cursor_request, next_address, sent_size, shows_end
 from upwell.table.value_types import typed_fields
 from upwell.types import (
     BrowserVisit,
@@ -68,9 +69,11 @@ MAX_SHIFTED_SHARE = 0.25  # share of a page that may be new after skipping one m
 
 
 class ScriptPager:
-    """Pagination of requests sent by a script: by an argument whose name says so, otherwise by one that is found by trial.
+    """Pagination of requests sent by a script.
 
-    Increasing an argument by one shows what it does: other records if it counts pages; all but one the same if it counts records.
+    What changes from page to page was observed in the browser, or the answer states an address or a cursor, or an argument has the name of a
+    page or an offset. Otherwise it is found by trial: increasing an argument by one shows what it does: other records if it counts pages; all
+    but one the same if it counts records.
     """
 
     def __init__(self, reader: SourceReader) -> None:
@@ -79,10 +82,21 @@ class ScriptPager:
         self._trials = 0
 
     def next(
-        self, request: Request, records: Sequence[Record], query: str
+        self, request: Request, response: Response, records: Sequence[Record], query: str, *, is_full: bool
     ) -> Generator[Request | BrowserVisit, Response | RenderedPage, Request | None]:
-        """Return the request for the page after one with these records; None if no argument is known."""
+        """Return the request for the page after one with these records; None if it is the last, or no way to the next is known.
+
+        A page that is not full (`is_full`) has a next page only if it states an address or a cursor.
+        """
         shown = len(records)
+        changes = self.reader.interface.page_changes
+        if any(change.kind == "cursor" for change in changes):
+            return apply_changes(changes, request, response, shown)
+        following = next_address(request, response) or (None if changes else cursor_request(request, response))
+        if following is not None or not is_full:
+            return following
+        if changes:
+            return apply_changes(changes, request, response, shown)
         if (following := next_request_of_script(request, shown)) is not None:
             return following
         for argument in small_numbers(request) if not self._argument else ():
@@ -381,13 +395,24 @@ class SourceSession:
             )  # the pager has fewer links than the source has pages
         query.last_url = query.request.url
         following = next_page_request(next_page, query.query) if next_page is not None else None
-        if following is None and self._may_count_on(reading.records):
-            following = yield from self._page_steps.next(query.request, reading.records, query.query)
+        is_open = False
+        if following is None and self._is_of_script(query, response) and reading.records:
+            is_last = shows_end(response) or 0 < stated <= query.pages.matches + len(reading.records)
+            if not is_last:
+                following = yield from self._page_steps.next(
+                    query.request,
+                    response,
+                    reading.records,
+                    query.query,
+                    is_full=query.pages.pages > 0 or len(reading.records) >= max(MIN_LIST, ledger.page_size),
+                )
+                is_open = following is None and sent_size(query.request, len(reading.records))
         page = AnswerPage(
             records=reading.records,
             wanted=reader.wanted(reading.records, query.query),
             totals=totals,
             has_next=following is not None,
+            is_open=is_open,
             is_understood=not query.listing or bool(reading.records) or not query.listing.reader.records.on(tree),
             is_refused=reading.kind == "error" and response.status < 400,
             links=lambda: [] if reader.about or query.listing else facet_links(tree, ledger.model.roles, query.query),
@@ -420,11 +445,11 @@ class SourceSession:
             return records
         return tuple(replace(record, url=None) if record.url in acting else record for record in records)
 
-    def _may_count_on(self, records: Sequence[Record]) -> bool:
-        """Return True if the following page may be requested by counting: a script sends the requests, and this page is full."""
+    def _is_of_script(self, query: OpenQuery, response: Response) -> bool:
+        """Return True if the following page is requested as a script does: a script requests the answers, or they are JSON."""
         interface = self.reader.interface
-        is_of_script = interface.via == "browser" and not interface.rendered and self.plan.goal == "complete"
-        return is_of_script and len(records) >= max(MIN_LIST, self.ledger.page_size)
+        is_of_script = interface.via == "browser" or is_json(response.body, content_type_of(response))
+        return is_of_script and not interface.rendered and not query.listing and self.plan.goal == "complete"
 
     def _keep(self, records: Sequence[Record], new: Sequence[Record], query: OpenQuery, response: Response) -> None:
         """Store the records of a page in the state, and report the new ones."""

@@ -11,8 +11,18 @@ from html import escape, unescape
 from upwell.page.charset import decode
 from upwell.page.markup import elements, replace_between
 from upwell.page.tree import TagTree, read
+from upwell.types import Response
 
-__all__ = ["feed_as_html", "is_feed", "is_json", "is_plain_text", "json_as_html", "plain_as_html", "read_page"]
+__all__ = [
+    "content_type_of",
+    "feed_as_html",
+    "is_feed",
+    "is_json",
+    "is_plain_text",
+    "json_as_html",
+    "plain_as_html",
+    "read_page",
+]
 
 
 def read_page(
@@ -23,7 +33,7 @@ def read_page(
     >>> read_page(b'[{"name": "Lima"}]').text(), read_page(b"<p>Lima</p>").text()
     ('Lima', 'Lima')
     """
-    content_type = next((value for name, value in (headers or {}).items() if name.lower() == "content-type"), "")
+    content_type = _content_type(headers or {})
     if is_json(body, content_type):
         return read(json_as_html(body), url=url)
     if is_feed(body, content_type):
@@ -31,6 +41,15 @@ def read_page(
     if is_plain_text(body, content_type):
         return read(plain_as_html(decode(body, content_type)[0]), url=url)
     return read(body, url=url, headers=headers, reveals=reveals)
+
+
+def content_type_of(response: Response) -> str:
+    """Return the content type of a response; "" if it has none."""
+    return _content_type(response.headers)
+
+
+def _content_type(headers: Mapping[str, str]) -> str:
+    return next((value for name, value in headers.items() if name.lower() == "content-type"), "")
 
 
 # Feeds: the entries of RSS and Atom as a list, with a link to the next feed document (RFC 5005 §3).
