@@ -15,6 +15,8 @@ from upwell.discover.link_ranking import is_harmless
 from upwell.discover.probe_words import nonsense, trial_words
 from upwell.discover.steps import Steps, fetch, is_usable, show_page
 from upwell.discover.trial import MIN_NEW_ITEMS, Accepted, Trials, items_of_page, try_interface, without_query
+from upwell.lexicon.frequent_words import broad_queries
+from upwell.page.language import language_of
 from upwell.page.tree import TagTree, read
 from upwell.source.script_paging import changes_for
 from upwell.types import (
@@ -122,6 +124,10 @@ class SearchOnlyPolicy:
         """Return words of the page and of its language."""
         tree = read(page, url=url)
         return tuple(trial_words(tree, tree, [], 2 * MAX_TYPED_WORDS)[:MAX_TYPED_WORDS])
+
+    def broad_query(self, page: str, url: str) -> str:
+        """Return the most frequent word of the page's language."""
+        return next((query for query in broad_queries(language_of(read(page, url=url))) if query.isalpha()), "a")
 
 
 def _form_at(page: str, url: str, number: int) -> tuple[Form, ...]:

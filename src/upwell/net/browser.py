@@ -178,6 +178,10 @@ class BrowserPolicy(Protocol):
         """Return words to find out how a page searches."""
         ...
 
+    def broad_query(self, page: str, url: str) -> str:
+        """Return a word with many matches, to find out how a page requests more of them."""
+        ...
+
 
 class ReadOnlyPolicy:
     """Policy for pages that are only viewed: nothing is clicked or posted."""
@@ -196,6 +200,9 @@ class ReadOnlyPolicy:
 
     def words_to_type(self, page: str, url: str) -> tuple[str, ...]:
         return ()
+
+    def broad_query(self, page: str, url: str) -> str:
+        return ""
 
 
 class _PendingRequests:
@@ -511,9 +518,12 @@ class _Visit:
         first = RenderedPage(url=page.url, html=await page.content())
         rows = await asyncio.to_thread(_sample_of_data, dict(self._bodies))
         words = self.chromium.policy.words_to_type(first.html + rows, first.url)
+        broad = self.chromium.policy.broad_query(first.html + rows, first.url)
         typed: list[TypedQuery] = []
-        for query in (*self.visit.trial_queries, *words):
-            self.calls = []
+        for query in (*self.visit.trial_queries, *words, broad):
+            if query == broad and (not broad or self._steps or not any(each.calls for each in typed)):
+                break
+            self.calls, self._answers = [], {}
             try:
                 shown = await self._type_query(page, query, pending)
             except (Unreachable, Error):  # there is no box, or it disappeared with its page
