@@ -29,7 +29,7 @@ from upwell.page.embedded_data import largest_collection
 from upwell.page.markup import elements
 from upwell.types import BrowserVisit, LinkContext, PageStep, RenderedPage, Request, Response, TypedQuery
 from upwell.urls.hosts import is_on_site
-from upwell.urls.request_values import mark
+from upwell.urls.request_values import Place, mark, values
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, ElementHandle, Page, Route
@@ -152,6 +152,9 @@ NO_POPUPS = "window.open = () => null; navigator.sendBeacon = () => false;"
 COUNT_LINKS = "() => document.querySelectorAll('a[href]').length"
 SCRIPT = re.compile(r"<(script)\b", re.I)
 SAMPLED_ROWS = 20  # rows of fetched data from which words to type are taken
+# A route of a single-page application with a parameter ("/things/:id"): the path before it shows a list.
+ROUTE = re.compile(rb"""["'`](/[A-Za-z][\w-]{1,40}(?:/[A-Za-z][\w-]{1,40})?)/:\w""")
+MAX_ROUTES = 20  # such paths that are kept
 MIN_DATA_BYTES = 500  # size from which a response to a script is searched for records
 
 
@@ -214,14 +217,15 @@ class _PendingRequests:
         self._pending: set[object] = set()
         self._last_answer = 0.0
         page.on("request", self._started)
-        page.on("requestfinished", self._ended)
-        page.on("requestfailed", self._ended)
+        page.on("requestfinished", self.end)
+        page.on("requestfailed", self.end)
 
     def _started(self, request: object) -> None:
         self._pending.add(request)
         self._has_changed.set()
 
-    def _ended(self, request: object) -> None:
+    def end(self, request: object) -> None:
+        """Note an answer; the browser does not report that of a worker's script, so that `_Visit` reports all that it sent."""
         self._pending.discard(request)
         self._last_answer = asyncio.get_running_loop().time()
         self._has_changed.set()
@@ -479,15 +483,18 @@ class _Visit:
         self.problem = ""  # why the page itself could not be fetched
         self.stopped_by: BudgetSpent | None = None
         self._page: Page | None = None
+        self._pending: _PendingRequests | None = None
         self._limit = MAX_TRIAL_REQUESTS if visit.trial_queries else MAX_REQUESTS
         self._requests = self._documents = self._scripts = 0
         self.seen: RenderedPage | None = None  # what was seen so far
         self._steps: list[PageStep] = []
+        self._places: dict[tuple[str, str], list[Place]] = {}  # of a query, by method and path of a request
         self._answers: dict[Request, bytes] = {}  # to the requests of scripts since a query was typed
         self._is_typed = False
         self._query = visit.query  # the query that is typed now or next
         self._typed_into = "", ""  # HTML and URL of the page that the query was typed into
         self._bodies: dict[str, bytes] = {}  # responses to scripts of the page, by URL
+        self._script_urls: set[str] = set()
         self._final: dict[str, Response] = {}  # targets of redirects, by their own URL
 
     async def look(self, context: "BrowserContext") -> RenderedPage:
@@ -498,11 +505,13 @@ class _Visit:
         context.on("page", lambda popup: asyncio.ensure_future(popup.close()))
         page.set_default_timeout(1000 * self.chromium.timeout)
         page.on("dialog", lambda dialog: asyncio.ensure_future(dialog.dismiss()))
-        pending = _PendingRequests(page, max(MAX_ANSWER_SECONDS, 2 * self.net.gap(self.visit.url)), self.is_full)
+        pending = self._pending = _PendingRequests(
+            page, max(MAX_ANSWER_SECONDS, 2 * self.net.gap(self.visit.url)), self.is_full
+        )
         await page.goto(self.visit.url, wait_until="load", timeout=0)  # `_render_in` sets the timeout
         await pending.settle()
         if not self.visit.query:
-            self.seen = RenderedPage(url=page.url, html=await page.content())
+            self.seen = RenderedPage(url=page.url, html=await page.content(), routes=_routes(self._bodies.values()))
         if self.visit.trial_queries:
             return await self._try_queries(page, pending)
         if self.visit.query:
@@ -515,8 +524,9 @@ class _Visit:
         """Type the trial queries, then words of the page, and return what each of them showed."""
         from playwright.async_api import Error
 
-        first = RenderedPage(url=page.url, html=await page.content())
-        rows = await asyncio.to_thread(_sample_of_data, dict(self._bodies))
+        first = self.seen or RenderedPage(url=page.url, html=await page.content())
+        data = {url: body for url, body in self._bodies.items() if url not in self._script_urls}
+        rows = await asyncio.to_thread(_sample_of_data, data)
         words = self.chromium.policy.words_to_type(first.html + rows, first.url)
         broad = self.chromium.policy.broad_query(first.html + rows, first.url)
         typed: list[TypedQuery] = []
@@ -533,6 +543,7 @@ class _Visit:
                     raise self.stopped_by
             typed += [TypedQuery(query=query, url=url, html=html, calls=tuple(self.calls)) for url, html in shown]
             self.seen = replace(first, typed=tuple(typed))
+            self._note_steps(query)
             if query not in self.visit.trial_queries and not self._steps:
                 await self._take_step(page, query, pending)
             if self.is_full():
@@ -544,13 +555,11 @@ class _Visit:
         """Go to the next page of an answer, by scrolling or a click, and keep what the page's scripts request for it."""
         from playwright.async_api import Error
 
-        self._note_steps(query)
         try:
-            if not self._steps:
-                self._limit += MAX_STEP_REQUESTS
-                await page.evaluate(SCROLL)
-                await pending.settle()
-                self._note_steps(query)
+            self._limit += MAX_STEP_REQUESTS
+            await page.evaluate(SCROLL)
+            await pending.settle()
+            self._note_steps(query)
             if not self._steps and (control := await _find_next(page, self.chromium.policy.may_click)) is not None:
                 before = page.url
                 await _click(control)
@@ -564,14 +573,23 @@ class _Visit:
             logger.debug("browser: no next page: %s", error)
 
     def _note_steps(self, query: str) -> None:
-        """Keep two requests that follow each other if both send the query in the same places to the same path."""
-        last: dict[tuple[object, ...], Request] = {}
+        """Keep two requests that follow each other if both send the query in the same places to the same path.
+
+        The first query that is typed is nonsense, so that its places are known; a frequent word is in other values by chance.
+        """
+        last: dict[tuple[str, str], Request] = {}
         for call in self.calls:
-            _, places = mark(call, query, "")
-            shape = call.method, call.url.partition("?")[0], tuple(places)
-            first = last.get(shape)
-            last[shape] = call
-            if not places or first is None or first == call:
+            target = call.method, call.url.partition("?")[0]
+            if query in self.visit.trial_queries:
+                self._places.setdefault(target, mark(call, query, "")[1])
+                continue
+            places = self._places.get(target) or mark(call, query, "", only_whole=True)[1]
+            sent = dict(values(call))
+            if not places or any(query.casefold() not in str(sent.get(place, "")).casefold() for place in places):
+                continue
+            first = last.get(target)
+            last[target] = call
+            if first is None or first == call:
                 continue
             answer = self._answers.get(first, b"")
             if len(answer) <= MAX_ANSWER_CHARS:
@@ -601,6 +619,8 @@ class _Visit:
             else:
                 headers = {n: v for n, v in response.headers.items() if n.lower() not in REMOVED_HEADERS}
                 await route.fulfill(status=response.status, headers=headers, body=response.body)
+        if self._pending is not None:
+            self._pending.end(route.request)
 
     async def _response(self, page_request: "PageRequest") -> Response | None:
         """Return the answer to a request of the page; None if it is blocked."""
@@ -626,6 +646,7 @@ class _Visit:
         if max(self._requests, self._scripts - MAX_REQUESTS) > self._limit or self._documents > MAX_DOCUMENTS:
             return None
         if kind == "script" and request.method == "GET":
+            self._script_urls.add(request.url)
             return self._recorded(await self.chromium.script(replace(request, context=LinkContext(is_script=True))))
         if not is_on_site(request.url, self.visit.url):
             raise Forbidden(f"{request.url} is on another site")
@@ -732,6 +753,12 @@ def _without_scripts(page: str) -> str:
         kept.append(f"{page[at : script.start]}<{script.name}{script.attributes}></{script.name}>")
         at = script.end
     return "".join([*kept, page[at:]])
+
+
+def _routes(bodies: Iterable[bytes]) -> tuple[str, ...]:
+    """Return the paths before the parameters of routes in scripts."""
+    found = dict.fromkeys(match[1].decode() for body in bodies for match in ROUTE.finditer(body))
+    return tuple(found)[:MAX_ROUTES]
 
 
 def _with_records(bodies: Mapping[str, bytes]) -> tuple[str, ...]:
