@@ -166,7 +166,15 @@ def try_in_browser(
 def _try_requests(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[None]:
     """Try the requests that the page's script made for each typed word."""
     tried: set[tuple[str, str, str]] = set()
+    answers_nonsense = any(
+        interface_of_request(request, typed.query)
+        for typed in shown.typed
+        if typed.query in trials.nonsense
+        for request in typed.calls
+    )
     for typed in shown.typed:
+        if answers_nonsense and typed.query not in trials.nonsense:
+            continue  # a word may be in a request by chance, nonsense is not
         for request in typed.calls:
             is_word = typed.query not in trials.nonsense
             interface = interface_of_request(request, typed.query, only_whole=is_word)
@@ -222,11 +230,15 @@ def _try_shown_pages(trials: Trials, shown: RenderedPage, page: TagTree) -> Step
             interface = TypedInterface(url=shown.url, score=SCORE)
         if not is_harmless(interfaces.fill(interface, ""), trials.home.url):
             return
+        is_new = not any(interfaces.same_interface(interface, decoy) for decoy in trials.decoys)
+        if not isinstance(interface, TypedInterface) and "#" not in interface.url and is_new:
+            plain = replace(interface, via="browser", page=shown.url)  # the server may make the page without scripts
+            if (yield from try_interface(trials, plain, page, typed.query)):
+                return
         interface = replace(interface, rendered=True, via="browser", page=shown.url)
         trials.accepted.append(Accepted(interface=interface, word=typed.query, items=new))
         trials.working_words.append(typed.query)
         return
-    yield from ()
 
 
 def _request_shape(interface: SearchInterface) -> tuple[str, str, str]:

@@ -135,7 +135,9 @@ ATTRIBUTES: Mapping[type, Mapping[str, Any]] = {
         "_blobs": record_words.Blobs, "_blocks": list[record_words._Block], "_first": int, "_cells": array, "_starts": array,
     },
     RelatedQueries: {"words": WordIndex, "urls": UrlRepository, "_waiting": NumberQueue, "_tried": int, "_matched": int},
-    ScriptPager: {"reader": SourceReader, "_argument": str, "_counts_records": bool, "_trials": int},
+    ScriptPager: {
+        "reader": SourceReader, "_argument": str, "_counts_records": bool, "_trials": int, "_unshown": str, "_unshown_trials": int,
+    },
     SourceReader: {
         "interface": SearchInterface, "discovery": Discovery, "plan": Any, "observe": Any, "spent": Any,
         "rng": np.random.Generator, "language": str, "about": tuple[str, ...],

@@ -59,12 +59,15 @@ from upwell.types import (
     SearchInterface,
 )
 from upwell.urls.arguments import without_arguments
+from upwell.urls.request_values import value_at, with_value
 
 __all__ = ["SafePoint", "ScriptPager", "SessionSteps", "SourceSession", "plan_of_record_pages"]
 
 logger = logging.getLogger("upwell.choose")  # of the pure package `choose`, whose decisions are carried out here
 
 MAX_TRIALS = 6  # requests sent to find the page argument
+USUAL_PAGE_ARGUMENTS = ("page", "p")  # tried where an answer states more matches than it shows
+MIN_NEW_SHARE = 0.8  # share of a page that must be new to be a next page; not swept
 MAX_SHIFTED_SHARE = 0.25  # share of a page that may be new after skipping one more record; not swept
 
 
@@ -80,6 +83,33 @@ class ScriptPager:
         self.reader = reader
         self._argument, self._counts_records = "", False
         self._trials = 0
+        self._unshown = ""  # argument that turns the pages of a source that shows no pager
+        self._unshown_trials = 0
+
+    def without_pager(
+        self, request: Request, records: Sequence[Record], query: str
+    ) -> Generator[Request | BrowserVisit, Response | RenderedPage, Request | None]:
+        """Return the request for the next page of an answer that states more matches than it shows, but has no pager.
+
+        Many applications understand an argument for the page although their design leaves it out.
+        """
+        if request.method != "GET":
+            return None
+        if not self._unshown and not self._unshown_trials:
+            for name in USUAL_PAGE_ARGUMENTS:
+                self._unshown_trials += 1
+                second = with_value(request, ("argument", name, "0"), "2")
+                answer = yield from self.reader.get(second, "page argument")
+                after = apply(self.reader.ledger.model, answer[1], query=query).records if answer is not None else ()
+                known = {record.key for record in records}
+                if after and sum(record.key not in known for record in after) >= MIN_NEW_SHARE * len(after):
+                    self._unshown = name
+                    break
+        if not self._unshown:
+            return None
+        page = str(value_at(request, ("argument", self._unshown, "0")) or "1")
+        number = int(page) + 1 if page.isdecimal() else 2
+        return with_value(request, ("argument", self._unshown, "0"), str(number))
 
     def next(
         self, request: Request, response: Response, records: Sequence[Record], query: str, *, is_full: bool
@@ -407,6 +437,11 @@ class SourceSession:
                     is_full=query.pages.pages > 0 or len(reading.records) >= max(MIN_LIST, ledger.page_size),
                 )
                 is_open = following is None and sent_size(query.request, len(reading.records))
+        elif (
+            following is None and reading.kind == "multi" and self._may_lack_pager(query, len(reading.records), stated)
+        ):
+            following = yield from self._page_steps.without_pager(query.request, reading.records, query.query)
+            is_open = following is None
         page = AnswerPage(
             records=reading.records,
             wanted=reader.wanted(reading.records, query.query),
@@ -450,6 +485,11 @@ class SourceSession:
         interface = self.reader.interface
         is_of_script = interface.via == "browser" or is_json(response.body, content_type_of(response))
         return is_of_script and not interface.rendered and not query.listing and self.plan.goal == "complete"
+
+    def _may_lack_pager(self, query: OpenQuery, shown: int, stated: int) -> bool:
+        """Return True if an answer shows fewer matches than it states and has no pager, and its source is asked by URLs."""
+        is_asked = not (query.listing or query.facet or self.reader.interface.rendered) and self.plan.goal == "complete"
+        return is_asked and shown >= MIN_LIST and stated > query.pages.matches + shown
 
     def _keep(self, records: Sequence[Record], new: Sequence[Record], query: OpenQuery, response: Response) -> None:
         """Store the records of a page in the state, and report the new ones."""

@@ -525,8 +525,8 @@ class _Visit:
         from playwright.async_api import Error
 
         first = self.seen or RenderedPage(url=page.url, html=await page.content())
-        data = {url: body for url, body in self._bodies.items() if url not in self._script_urls}
-        rows = await asyncio.to_thread(_sample_of_data, data)
+        bodies = {url: body for url, body in self._bodies.items() if url not in self._script_urls}
+        rows = await asyncio.to_thread(_sample_of_data, bodies)
         words = self.chromium.policy.words_to_type(first.html + rows, first.url)
         broad = self.chromium.policy.broad_query(first.html + rows, first.url)
         typed: list[TypedQuery] = []
