@@ -103,7 +103,7 @@ class SearchOnlyPolicy:
         )
 
     def may_post(self, request: Request, page: str, url: str) -> bool:
-        """Return True if a POST is a search: a search form sends it, or it contains the query and its address says that it searches."""
+        """Return True if a POST is a search: a search form sends it, or it contains the query and its address, or the name of the query, says so."""
         path = urlsplit(request.url).path
         own = [
             form
@@ -112,9 +112,10 @@ class SearchOnlyPolicy:
         ]
         if own:
             return any(forms.may_be_sent(form) for form in own)
-        return interface_of_request(replace(request, query=""), request.query) is not None and not posts_without_search(
-            request
-        )
+        interface = interface_of_request(replace(request, query=""), request.query)
+        if interface is None:
+            return False
+        return not (posts_without_search(request) and posts_without_search(interfaces.fill(interface, "")))
 
     def may_click(self, label: str) -> bool:
         """Return True if a button that seems to open a search box may be clicked: its label does not act."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 from urllib.parse import quote, urldefrag, urlsplit
 
 from upwell.discover import declared, forms
+from upwell.lexicon.phrases import SEARCH_WORDS
 from upwell.page import form_encoding as form_data
 from upwell.page.tree import TagTree
 from upwell.types import (
@@ -21,7 +22,7 @@ from upwell.types import (
     SearchInterface,
     TypedInterface,
 )
-from upwell.urls.request_values import values, with_value
+from upwell.urls.request_values import name_of, values, with_value
 
 __all__ = [
     "are_informative",
@@ -183,10 +184,20 @@ def fill(interface: SearchInterface, query: str) -> Request:
     >>> fill(AddressInterface(url="http://x/find/{query}"), "two words").url
     'http://x/find/two%20words'
     """
-    is_search = interface.via == "form"  # its address or button said so when it was found, or the user named it
+    # its address or button said so when it was found, or the user named it; or the name of the value with the query says so
+    is_search = interface.via == "form" or _names_a_search(interface)
     query_fields = (interface.query_field,) if interface.query_field else None
     context = LinkContext(is_search=is_search, query_fields=query_fields)
     return replace(_filled(interface, query), headers=interface.headers, context=context)
+
+
+def _names_a_search(interface: SearchInterface) -> bool:
+    """Return True if the value of a JSON body with the query has a name about searching ("q", "searchTerm")."""
+    if not isinstance(interface, JsonInterface):
+        return False
+    template = Request(url=interface.url, method="POST", body=interface.body.encode())
+    named = [name_of(place) for place, value in values(template) if isinstance(value, str) and "{query}" in value]
+    return bool(named) and all(name == "q" or SEARCH_WORDS.search(name) for name in named)
 
 
 def _filled(interface: SearchInterface, query: str) -> Request:
