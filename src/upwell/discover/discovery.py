@@ -3,6 +3,7 @@
 If none returns records, look for lists, downloads, feeds and the sitemap (`without_search`).
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -28,7 +29,9 @@ __all__ = ["Browser", "Discovery", "TrialLimits", "discover", "open_site"]
 Browser = Literal["auto", "never", "always"]
 MAX_DESCRIPTIONS = 2  # OpenSearch descriptions fetched per page
 MAX_RENDERED_PAGES = 3  # pages rendered besides the home page, if nothing else was found
-MAX_PREVIEWS = 8  # pages rendered to see which of them show the most, if there are more
+# Routes that show no collection of the site's content.
+SETTINGS_ROUTE = re.compile(r"[/#](?:admin|settings?|account|users?|profile|login|config|help|about|compare)\b", re.I)
+MAX_PREVIEWS = 12  # pages rendered to see which of them show the most, if there are more
 MIN_RICH_ITEMS = 10  # items of an answer from which its interface is not a minor one; not swept
 DESCRIBING_ATTRIBUTES = ("id", "class", "name", "placeholder", "aria-label", "title")  # of a control: its purpose
 MIN_LINKS = 3  # links on the home page; with fewer its content is probably made by a script
@@ -300,6 +303,7 @@ def _pages_to_render(trials: Trials, routes: tuple[str, ...]) -> list[str]:
     linked = search_pages(trials.home)
     search_links = [url for url in linked if "#" not in url]
     others = [url for url in (*linked, *of_scripts) if is_harmless(Request(url=url.replace("#", "")), home)]
+    others.sort(key=lambda url: (bool(SETTINGS_ROUTE.search(url)), url.rstrip("/").count("/")))
     return [url for url in dict.fromkeys([*search_links, *unfilled, *others]) if url.rstrip("#/") != home.rstrip("#/")]
 
 

@@ -66,7 +66,11 @@ __all__ = ["SafePoint", "ScriptPager", "SessionSteps", "SourceSession", "plan_of
 logger = logging.getLogger("upwell.choose")  # of the pure package `choose`, whose decisions are carried out here
 
 MAX_TRIALS = 6  # requests sent to find the page argument
-USUAL_PAGE_ARGUMENTS = ("page", "p")  # tried where an answer states more matches than it shows
+USUAL_PAGE_ARGUMENTS = ("page", "p")  # tried where answers without a pager seem to be cut off
+MIN_FULL_PAGE = 10  # records of a page that may be full
+MIN_FULL_PAGES = (
+    2  # full pages without a pager before the arguments are tried: before a result cap is learned from three
+)
 MIN_NEW_SHARE = 0.8  # share of a page that must be new to be a next page; not swept
 MAX_SHIFTED_SHARE = 0.25  # share of a page that may be new after skipping one more record; not swept
 
@@ -85,11 +89,12 @@ class ScriptPager:
         self._trials = 0
         self._unshown = ""  # argument that turns the pages of a source that shows no pager
         self._unshown_trials = 0
+        self.full_pages = 0  # first pages that were full and had no next page
 
     def without_pager(
         self, request: Request, records: Sequence[Record], query: str
     ) -> Generator[Request | BrowserVisit, Response | RenderedPage, Request | None]:
-        """Return the request for the next page of an answer that states more matches than it shows, but has no pager.
+        """Return the request for the next page of an answer that has more matches than it shows, but no pager.
 
         Many applications understand an argument for the page although their design leaves it out.
         """
@@ -441,7 +446,7 @@ class SourceSession:
             following is None and reading.kind == "multi" and self._may_lack_pager(query, len(reading.records), stated)
         ):
             following = yield from self._page_steps.without_pager(query.request, reading.records, query.query)
-            is_open = following is None
+            is_open = following is None and stated > 0
         page = AnswerPage(
             records=reading.records,
             wanted=reader.wanted(reading.records, query.query),
@@ -487,9 +492,18 @@ class SourceSession:
         return is_of_script and not interface.rendered and not query.listing and self.plan.goal == "complete"
 
     def _may_lack_pager(self, query: OpenQuery, shown: int, stated: int) -> bool:
-        """Return True if an answer shows fewer matches than it states and has no pager, and its source is asked by URLs."""
-        is_asked = not (query.listing or query.facet or self.reader.interface.rendered) and self.plan.goal == "complete"
-        return is_asked and shown >= MIN_LIST and stated > query.pages.matches + shown
+        """Return True if an answer without a pager may have more matches: it states more, or is as full as others were."""
+        if (
+            query.listing
+            or query.facet
+            or self.reader.interface.rendered
+            or self.plan.goal != "complete"
+            or shown < MIN_LIST
+        ):
+            return False
+        is_full = shown >= max(MIN_FULL_PAGE, self.ledger.page_size)
+        self._page_steps.full_pages += is_full and not query.pages.pages
+        return stated > query.pages.matches + shown or (is_full and self._page_steps.full_pages >= MIN_FULL_PAGES)
 
     def _keep(self, records: Sequence[Record], new: Sequence[Record], query: OpenQuery, response: Response) -> None:
         """Store the records of a page in the state, and report the new ones."""
