@@ -137,7 +137,7 @@ ATTRIBUTES: Mapping[type, Mapping[str, Any]] = {
     RelatedQueries: {"words": WordIndex, "urls": UrlRepository, "_waiting": NumberQueue, "_tried": int, "_matched": int},
     ScriptPager: {
         "reader": SourceReader, "_argument": str, "_counts_records": bool, "_trials": int, "_unshown": str, "_unshown_trials": int,
-        "full_pages": int,
+        "full_pages": int, "has_pager": bool,
     },
     SourceReader: {
         "interface": SearchInterface, "discovery": Discovery, "plan": Any, "observe": Any, "spent": Any,

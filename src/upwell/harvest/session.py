@@ -90,6 +90,12 @@ class ScriptPager:
         self._unshown = ""  # argument that turns the pages of a source that shows no pager
         self._unshown_trials = 0
         self.full_pages = 0  # first pages that were full and had no next page
+        self.has_pager = False  # an answer of the source had a next page of its own
+
+    @property
+    def turns_unshown_pages(self) -> bool:
+        """Return True if an argument was found that turns the pages of a source without a pager."""
+        return bool(self._unshown)
 
     def without_pager(
         self, request: Request, records: Sequence[Record], query: str
@@ -431,6 +437,7 @@ class SourceSession:
         query.last_url = query.request.url
         following = next_page_request(next_page, query.query) if next_page is not None else None
         is_open = False
+        self._page_steps.has_pager |= following is not None
         if following is None and self._is_of_script(query, response) and reading.records:
             is_last = shows_end(response) or 0 < stated <= query.pages.matches + len(reading.records)
             if not is_last:
@@ -501,9 +508,12 @@ class SourceSession:
             or shown < MIN_LIST
         ):
             return False
+        steps = self._page_steps
+        if steps.has_pager or (query.pages.pages and not steps.turns_unshown_pages):
+            return False
         is_full = shown >= max(MIN_FULL_PAGE, self.ledger.page_size)
-        self._page_steps.full_pages += is_full and not query.pages.pages
-        return stated > query.pages.matches + shown or (is_full and self._page_steps.full_pages >= MIN_FULL_PAGES)
+        steps.full_pages += is_full and not query.pages.pages
+        return stated > query.pages.matches + shown or (is_full and steps.full_pages >= MIN_FULL_PAGES)
 
     def _keep(self, records: Sequence[Record], new: Sequence[Record], query: OpenQuery, response: Response) -> None:
         """Store the records of a page in the state, and report the new ones."""
