@@ -196,7 +196,7 @@ def _try_requests(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[N
 
 
 def _try_index(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[None]:
-    """Accept data that the page fetched or contains, if the page answers queries from it."""
+    """Accept data that the page fetched or contains, if the page answers queries from it and sends no query."""
     links = [target for _, target in (*trials.home.links(), *page.links())]
     for url in (*shown.data[:MAX_INDEXES], shown.url):
         response = yield from fetch(Request(url=url), trials.forbidden)
@@ -206,7 +206,8 @@ def _try_index(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[None
         if interface is None:
             continue
         records = records_of_index(interface, response.body)
-        if answers_from_index(records, shown):
+        is_asked = any(interface_of_request(call, typed.query) for typed in shown.typed[:1] for call in typed.calls)
+        if not is_asked and answers_from_index(records, shown):
             trials.accepted.append(Accepted(interface=replace(interface, is_whole=True)))
             return
         if interface.address[0] or shows_records(page, records):  # otherwise it may be data for the script's own use

@@ -237,6 +237,7 @@ def _with_query(template: Request) -> Request:
     query = template.query
     request = template
     for place, value in list(values(template)):
-        if isinstance(value, str) and "{query}" in value:
+        is_plain = place[0] == "path" or (place[0] == "argument" and len(place) == 3)  # the rest stays as it is written
+        if isinstance(value, str) and "{query}" in value and not is_plain:
             request = with_value(request, place, value.replace("{query}", query))
     return replace(request, url=request.url.replace("{query}", quote(query, safe="")))
