@@ -199,16 +199,24 @@ def mark(request: Request, query: str, marked: str, *, only_whole: bool = False)
     """
     places = []
     wanted = query.casefold()
-    pattern = re.compile(re.escape(query), re.I)
     for place, value in list(values(request)) if wanted else ():
         if not isinstance(value, str) or wanted not in value.casefold():
             continue
         whole = value.strip().casefold() == wanted
-        if not whole and (only_whole or not pattern.search(value)):
+        if not whole and (only_whole or wanted not in value.lower() or len(value.lower()) != len(value)):
             continue
-        request = with_value(request, place, marked if whole else pattern.sub(lambda _: marked, value))
+        request = with_value(request, place, marked if whole else _replaced(value, wanted, marked))
         places.append(place)
     return request, places
+
+
+def _replaced(text: str, wanted: str, new: str) -> str:
+    """Replace a text in any case."""
+    lower, parts, at = text.lower(), [], 0
+    while (found := lower.find(wanted, at)) >= 0:
+        parts += [text[at:found], new]
+        at = found + len(wanted)
+    return "".join([*parts, text[at:]])
 
 
 def _dumped(value: object, *, is_compact: bool = False) -> str:
