@@ -6,6 +6,7 @@ Decision                       why a request is sent: the candidate chosen and t
 ArchivedBody                   location of a response body in the archive
 Outcome                        how a request ended, and its cost
 BrowserVisit → RenderedPage    a page to open in the browser, and its content after JavaScript
+PageStep, PageChange           what a script requests for the next page, and the values that change
 Form, Field                    a form of a page, and its purpose
 SearchInterface                how a source is queried: FormInterface, AddressInterface, JsonInterface, TypedInterface;
                                or fetched as a whole: IndexInterface, ListInterface
@@ -19,6 +20,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, NamedTuple
 
 __all__ = [
+    "JSON_TYPE",
     "PAGE_PREFIX",
     "PAGE_TEMPLATE",
     "AddressInterface",
@@ -38,6 +40,9 @@ __all__ = [
     "LinkContext",
     "ListInterface",
     "Outcome",
+    "PageChange",
+    "PageChangeKind",
+    "PageStep",
     "Record",
     "RenderedPage",
     "Request",
@@ -51,11 +56,14 @@ __all__ = [
     "interface_of",
 ]
 
+JSON_TYPE = "application/json"
 PAGE_PREFIX = "page."  # prefix of the names of fields that come from record pages and not from answers
 PAGE_TEMPLATE = "_template"  # field of a record page with the number of its page template
 
 Kind = Literal["multi", "single", "none", "error"]  # of an answer: several records, one record, none, or an error
 FormKind = Literal["search", "login", "registration", "password recovery", "contact", "mailing list", "order", "other"]
+# A number that grows by a fixed amount or by the records shown, or a value of the answer before.
+PageChangeKind = Literal["count", "offset", "cursor"]
 Via = Literal[
     "search-action", "opensearch", "form", "link", "browser", "index", "list", "sitemap"
 ]  # how a search interface was found
@@ -183,6 +191,15 @@ class TypedQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PageStep:
+    """Two requests of a page's scripts: one page of an answer, and the next page after scrolling or a click."""
+
+    request: Request
+    following: Request
+    answer: str  # to the first request, in which a cursor may be
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RenderedPage:
     """Content of a page after JavaScript, and the requests that its scripts sent since the query was typed."""
 
@@ -191,6 +208,8 @@ class RenderedPage:
     calls: tuple[Request, ...] = ()
     typed: tuple[TypedQuery, ...] = ()  # results of the trial queries
     data: tuple[str, ...] = ()  # URLs of fetched data with many similar objects, the largest first
+    steps: tuple[PageStep, ...] = ()  # what scripts requested for a next page
+    routes: tuple[str, ...] = ()  # paths of lists that the scripts of the page name, such as /things for /things/:id
     number: int = 0  # of the visit in the state of the harvest; 0: not stored
 
 
@@ -238,6 +257,15 @@ class Form:
     acts: tuple[str, ...] = ()  # words that show that submitting it changes something, so that it is not a search form
 
 
+class PageChange(NamedTuple):
+    """A value of a script's request that changes from one page to the next."""
+
+    kind: PageChangeKind
+    place: tuple[str, ...]  # in the request (`urls.request_values`); empty: the whole URL
+    # count: what is added; cursor: the place in the answer of the value for the next page
+    source: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Interface:
     """Attributes of every search interface."""
@@ -248,6 +276,7 @@ class _Interface:
     page: str = ""  # URL of the page that contains it, which sets cookies and tokens
     rendered: bool = False  # answers need JavaScript
     headers: tuple[tuple[str, str], ...] = ()  # as Request.headers
+    page_changes: tuple[PageChange, ...] = ()  # how a script requests the next page; empty: not observed
 
     def as_dict(self) -> dict[str, Any]:
         """Return the interface for JSON: the same keys for every type, with empty values for attributes that a type does not have.
@@ -275,6 +304,8 @@ _JSON_DEFAULTS: dict[str, Any] = {
     "values": (),
     "enctype": "",
     "body": "",
+    "content_type": JSON_TYPE,
+    "page_changes": (),
     "rendered": False,
     "headers": (),
     "address": (),
@@ -329,9 +360,10 @@ class AddressInterface(_WithoutField):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonInterface(_WithoutField):
-    """A POST whose JSON body contains `{query}`."""
+    """A POST whose JSON body contains `{query}`, in a text at any depth."""
 
     body: str
+    content_type: str = JSON_TYPE  # some scripts name another, to be allowed to send it to another host
 
     @property
     def method(self) -> Literal["POST"]:
@@ -384,7 +416,8 @@ def interface_of(saved: Mapping[str, Any]) -> SearchInterface:
     >>> interface_of(index.as_dict()) == index, interface_of(listed.as_dict()) == listed
     (True, True)
     """
-    kind: type[SearchInterface] = AddressInterface if "{query}" in saved["url"] else TypedInterface
+    has_mark = "{query}" in saved["url"] or any("{query}" in value for _, value in saved["fields"])
+    kind: type[SearchInterface] = AddressInterface if has_mark else TypedInterface
     if saved["via"] in ("index", "list", "sitemap"):
         kind = IndexInterface if saved["via"] == "index" else ListInterface
     elif saved["body"] or saved["query_field"]:
@@ -397,6 +430,9 @@ def interface_of(saved: Mapping[str, Any]) -> SearchInterface:
     )
     known["headers"] = tuple((name, value) for name, value in saved.get("headers", ()))
     known["address"], known["examples"] = tuple(saved.get("address", ())), tuple(saved.get("examples", ()))
+    known["page_changes"] = tuple(
+        PageChange(change, tuple(place), tuple(source)) for change, place, source in saved.get("page_changes", ())
+    )
     return kind(**{part.name: known[part.name] for part in fields(kind) if part.name in known})
 
 

@@ -182,3 +182,59 @@ def test_working_search_form_starts_no_browser(tmp_path: Path) -> None:
         offered = api.forms(url, manners=Manners(rate=0)).interfaces
     assert [interface.url for interface in offered] == [f"{url}find"]
     assert not any("app.js" in target for target in targets)
+
+
+def test_ranges_in_json_arguments_behind_a_picture(tmp_path: Path) -> None:
+    """The box behind an icon without text is opened, the query found inside an argument, and rows of HTML cells are read to the end."""
+    script = """let at = 0;
+      const ask = () => fetch(`/api/things?filter=${encodeURIComponent(JSON.stringify({q: box.value}))}&range=${encodeURIComponent(
+          JSON.stringify([at, at + 9]))}&t=${Date.now()}`).then(r => r.json()).then(rows => {
+        out.innerHTML = rows.map(row => `<tr>${row.map(cell => `<td>${cell}</td>`).join('')}</tr>`).join('');
+        forth.hidden = rows.length < 10 });
+      glass.addEventListener('click', () => { box.hidden = false });
+      box.oninput = () => { at = 0; ask() }; forth.onclick = () => { at += 10; ask() }"""
+    home = (
+        f"{TITLE}<header><svg id=glass class='icon-search' width=20 height=20><circle r=9 /></svg></header>"
+        "<input id=box type=search hidden><table><tbody id=out></tbody></table>"
+        f"<button id=forth hidden>Weiter</button><script>{script}</script>"
+    )
+
+    def answer(path: str, sent: dict[str, str], headers: dict[str, str], body: bytes) -> str | None:
+        if path != "/api/things":
+            return home if path == "/" else None
+        word = json.loads(sent["filter"])["q"]
+        found = [item for item in ITEMS if word in f"{item['name']} {item['about']}"]
+        first, last = json.loads(sent["range"])
+        rows = [[f"<a href='/things/{i['id']}'>{i['name']}</a>", f"<b>{i['about']}</b>"] for i in found]
+        return json.dumps(rows[first : last + 1])
+
+    with site(answer) as (url, _):
+        result = harvest(url, tmp_path, budget=120)
+    assert result.summary["records"] == len(ITEMS)
+    assert {f"{url}things/{item['id']}" for item in ITEMS} == set(result.table["_url"].to_pylist())
+
+
+def test_infinite_scroll_with_a_cursor_in_a_body_of_several_queries(tmp_path: Path) -> None:
+    """Scrolling shows which value of an answer asks for more of it; the list ends where the answer has no such value."""
+    script = """let more = null, busy = false; const base = '/things/';
+      const ask = more_of => fetch('/multi', {method: 'POST', body: JSON.stringify({requests: [
+          {index: 'things', params: `query=${encodeURIComponent(box.value)}&hits=6${more_of ? '&seek=' + more_of : ''}`}]})})
+        .then(r => r.json()).then(d => { const found = d.results[0]; more = found.forth; busy = false;
+          if (!more_of) out.innerHTML = '';
+          out.innerHTML += found.hits.map(i => `<li style='height:200px'><a href='/things/${i.id}'>${i.name}</a> ${i.about}</li>`).join('') });
+      box.oninput = () => ask();
+      addEventListener('scroll', () => { if (more && !busy) { busy = true; ask(more) } })"""
+    home = f"{TITLE}<input id=box type=search><ul id=out></ul><script>{script}</script>"
+
+    def answer(path: str, sent: dict[str, str], headers: dict[str, str], body: bytes) -> str | None:
+        if path != "/multi":
+            return home if path == "/" else None
+        asked = parse_qs(json.loads(body)["requests"][0]["params"], keep_blank_values=True)
+        at = int(base64.b64decode(asked["seek"][0] + "==")) if "seek" in asked else 0
+        found = [item for item in ITEMS if asked["query"][0] in f"{item['name']} {item['about']}"]
+        forth = base64.b64encode(str(at + 6).encode()).decode().rstrip("=") if at + 6 < len(found) else None
+        return json.dumps({"results": [{"hits": found[at : at + 6], "forth": forth}]})
+
+    with site(answer) as (url, _):
+        result = harvest(url, tmp_path, budget=120)
+    assert result.summary["records"] == len(ITEMS)

@@ -51,6 +51,7 @@ class AnswerPage:
     wanted: Sequence[Record] = ()  # the records that are kept; with `--about` not all
     totals: StatedTotals = field(default_factory=StatedTotals)
     has_next: bool = False
+    is_open: bool = False  # no next page is known, and nothing shows that this is the last one
     is_understood: bool = True  # False: it shows records that could not be read
     is_refused: bool = False  # it resembles neither a list of matches nor an answer without matches
     links: Callable[[], Sequence[SecondLevelLink]] = tuple  # facets and sort orders, extracted on demand

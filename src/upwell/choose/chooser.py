@@ -358,7 +358,9 @@ class Chooser:
     def take(self, query: OpenQuery, page: AnswerPage) -> list[Record]:
         """Add a page of an open query; return the new records. A query without a further page is closed."""
         query.failures, query.last_value = 0, math.inf
-        end = query.pages.add_page([record.key for record in page.records], page.totals, has_next=page.has_next)
+        end = query.pages.add_page(
+            [record.key for record in page.records], page.totals, has_next=page.has_next, is_open=page.is_open
+        )
         is_repeated = query.pages.ends_with_false_page and bool(page.records)
         if query.sampled and not is_repeated and self.ledger.coverage.sample is not None:
             self.ledger.coverage.sample.add(query.sampled, page.records, self.ledger.held)
@@ -386,10 +388,10 @@ class Chooser:
             is_capped = (
                 0 < self.ledger.result_cap <= query.pages.matches or (query.stated_total or 0) > query.pages.matches
             )
-            query.sampled.is_complete = not has_more and is_end_seen and not is_capped
+            query.sampled.is_complete = not has_more and not page.is_open and is_end_seen and not is_capped
             is_over |= query.pages.pages >= MAX_SAMPLE_PAGES
         if is_over or is_split:
-            self._close(query, page, is_whole=not has_more)
+            self._close(query, page, is_whole=not has_more and not page.is_open)
             if has_more and not query.region:  # a check query with further pages continues as an ordinary query
                 query.is_check, query.sampled = False, None
                 self.open_queries.append(query)

@@ -16,7 +16,7 @@ from upwell.arrays.key_set import KeySet
 
 __all__ = ["End", "FinishedQuery", "ResultPages", "cap_evidence", "learn_cap"]
 
-End = Literal["", "last page", "same page", "nothing new", "past the end", "cap", "too many"]
+End = Literal["", "last page", "unknown", "same page", "nothing new", "past the end", "cap", "too many"]
 MAX_PAGES = 10_000  # of one query: calendars and counters never end
 MIN_PROMISED_QUERIES = 2  # queries that must stop at the same number although their totals promise more
 MIN_FULL_PAGE = 10  # minimum cap of a source without a pager
@@ -57,10 +57,12 @@ class ResultPages:
     _named_cap: int | None = None  # the first cap stated by a page
     _previous_keys: tuple[str, ...] = ()
 
-    def add_page(self, keys: Collection[str], stated: StatedTotals | None = None, *, has_next: bool) -> End:
+    def add_page(
+        self, keys: Collection[str], stated: StatedTotals | None = None, *, has_next: bool, is_open: bool = False
+    ) -> End:
         """Add a page by the keys of its records (or a digest); return why to stop, or "" to continue.
 
-        `has_next`: the page offers a next one. The matches of the last page count, unless it is a false page.
+        `has_next`: the page offers a next one; `is_open`: it does not, but may not be the last. The matches of the last page count, unless it is a false page.
         """
         page_keys = tuple(sorted(set(keys)))
         self.pages += 1
@@ -78,7 +80,7 @@ class ResultPages:
             if cap and self.matches >= cap:
                 self.end = "cap"
             elif not has_next:
-                self.end = "last page"
+                self.end = "unknown" if is_open else "last page"
             elif self.pages >= MAX_PAGES:
                 self.end = "too many"
         self._previous_keys = page_keys

@@ -3,11 +3,10 @@
 The search is a request that the page's script makes, an index that the script reads, a form, or pages that only the browser can show.
 """
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from upwell.discover import forms, interfaces
 from upwell.discover.declared import QUERY_MARK, interface_of_url
@@ -16,8 +15,13 @@ from upwell.discover.link_ranking import is_harmless
 from upwell.discover.probe_words import nonsense, trial_words
 from upwell.discover.steps import Steps, fetch, is_usable, show_page
 from upwell.discover.trial import MIN_NEW_ITEMS, Accepted, Trials, items_of_page, try_interface, without_query
+from upwell.lexicon.frequent_words import broad_queries
+from upwell.page.language import language_of
 from upwell.page.tree import TagTree, read
+from upwell.source.script_paging import changes_for
 from upwell.types import (
+    JSON_TYPE,
+    AddressInterface,
     BrowserVisit,
     Form,
     JsonInterface,
@@ -28,63 +32,58 @@ from upwell.types import (
     TypedInterface,
 )
 from upwell.urls.acting import acting_evidence, posts_without_search
+from upwell.urls.request_values import mark
 
 __all__ = ["SearchOnlyPolicy", "interface_of_request", "try_in_browser"]
 
 SCORE = 0.9  # of an interface that was found by typing
 MAX_TYPED_WORDS = 3  # words typed after the nonsense
+MARK = "upwellqueryplace"  # put in place of a query: only letters, so that no encoding changes it
 MAX_INDEXES = 3  # responses with many similar objects that are examined
 
 
-def interface_of_request(request: Request, query: str) -> SearchInterface | None:
+def interface_of_request(request: Request, query: str, *, only_whole: bool = False) -> SearchInterface | None:
     """Recognize a request that a page's script made for a typed query as a search interface; None if the query is not a value in it.
+
+    The query may be part of a value, at any depth. With `only_whole`, only values that equal it count: a word may be part of any text.
 
     >>> interface_of_request(Request(url="http://x/api?q=heat+wave&n=5"), "heat wave").fields
     (('q', ''), ('n', '5'))
     >>> interface_of_request(Request(url="http://x/api/heat%20wave"), "heat wave").url
     'http://x/api/{query}'
+    >>> interface_of_request(Request(url="http://x/api?filter=name ILIKE '%25heat%25'&n=5"), "heat").url
+    'http://x/api?filter=name%20ILIKE%20%27%25{query}%25%27&n=5'
     >>> json_request = Request(url="http://x/api", method="POST", body=b'{"q":"heat"}', content_type="application/json")
     >>> interface_of_request(json_request, "heat").body
     '{"q": "{query}"}'
+    >>> several = Request(url="http://x/api", method="POST", body=b'{"requests":[{"params":"query=heat&page=0"}]}')
+    >>> interface_of_request(several, "heat").body
+    '{"requests": [{"params": "query={query}&page=0"}]}'
     """
-    interface = _of_post(request, query) if request.method == "POST" else _of_get(request, query)
-    return replace(interface, score=SCORE, headers=request.headers) if interface is not None else None
-
-
-def _of_get(request: Request, query: str) -> SearchInterface | None:
-    parts = urlsplit(request.url)
-    path, arguments = parts.path, parts.query
-    for spelling in dict.fromkeys((quote(query, safe=""), quote(query), query.replace(" ", "+"), query)):
-        steps = [QUERY_MARK if step.lower() == spelling.lower() else step for step in path.split("/")]
-        pairs = [
-            f"{name}={QUERY_MARK}" if sign and value.lower() == spelling.lower() else f"{name}{sign}{value}"
-            for name, sign, value in (pair.partition("=") for pair in arguments.split("&"))
-        ]
-        path, arguments = "/".join(steps), "&".join(pairs)
-    return interface_of_url(urlunsplit(parts._replace(path=path, query=arguments)), "browser")
-
-
-def _of_post(request: Request, query: str) -> SearchInterface | None:
-    if "json" in request.content_type:
-        try:
-            body = json.dumps(_marked(json.loads(request.body), query), ensure_ascii=False)
-        except (ValueError, RecursionError):
-            return None
-        return JsonInterface(url=request.url, body=body, via="browser") if "{query}" in body else None
-    if "urlencoded" not in request.content_type:
+    marked, places = mark(request, query, MARK, only_whole=only_whole)
+    if not places:
         return None
-    pairs = parse_qsl(request.body.decode("utf-8", "replace"), keep_blank_values=True)
-    fields = tuple((name, QUERY_MARK if value == query else value) for name, value in pairs)
-    return interface_of_url(request.url, "browser", "POST", fields)
-
-
-def _marked(value: object, query: str) -> object:
-    """Replace every string in JSON that equals the query by {query}."""
-    if isinstance(value, dict):
-        return {name: _marked(inner, query) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_marked(inner, query) for inner in value]
-    return "{query}" if value == query else value
+    interface: SearchInterface | None
+    if request.method == "GET":
+        interface = interface_of_url(marked.url.replace(MARK, QUERY_MARK), "browser")
+    elif any(place[0] in ("path", "argument") for place in places) and not any(
+        place[0] not in ("path", "argument") for place in places
+    ):
+        return None  # a POST whose body does not contain the query
+    elif places[-1][0] == "field":
+        pairs = parse_qsl(marked.body.decode("utf-8", "replace"), keep_blank_values=True)
+        fields = tuple((name, value.replace(MARK, QUERY_MARK)) for name, value in pairs)
+        whole = [name for name, value in fields if value == QUERY_MARK]
+        if len(whole) == len(places):
+            interface = interface_of_url(request.url, "browser", "POST", fields)
+        else:
+            of_mark = tuple((name, value.replace(QUERY_MARK, "{query}")) for name, value in fields)
+            interface = AddressInterface(method="POST", url=request.url, fields=of_mark, via="browser")
+    else:
+        body = marked.body.decode("utf-8", "replace").replace(MARK, "{query}")
+        kind = request.content_type or JSON_TYPE
+        interface = JsonInterface(url=request.url, body=body, content_type=kind, via="browser")
+    return replace(interface, score=SCORE, headers=request.headers) if interface is not None else None
 
 
 class SearchOnlyPolicy:
@@ -104,7 +103,7 @@ class SearchOnlyPolicy:
         )
 
     def may_post(self, request: Request, page: str, url: str) -> bool:
-        """Return True if a POST is a search: a search form sends it, or it contains the query and its address says that it searches."""
+        """Return True if a POST is a search: a search form sends it, or it contains the query and its address, or the name of the query, says so."""
         path = urlsplit(request.url).path
         own = [
             form
@@ -113,9 +112,10 @@ class SearchOnlyPolicy:
         ]
         if own:
             return any(forms.may_be_sent(form) for form in own)
-        return interface_of_request(replace(request, query=""), request.query) is not None and not posts_without_search(
-            request
-        )
+        interface = interface_of_request(replace(request, query=""), request.query)
+        if interface is None:
+            return False
+        return not (posts_without_search(request) and posts_without_search(interfaces.fill(interface, "")))
 
     def may_click(self, label: str) -> bool:
         """Return True if a button that seems to open a search box may be clicked: its label does not act."""
@@ -125,6 +125,10 @@ class SearchOnlyPolicy:
         """Return words of the page and of its language."""
         tree = read(page, url=url)
         return tuple(trial_words(tree, tree, [], 2 * MAX_TYPED_WORDS)[:MAX_TYPED_WORDS])
+
+    def broad_query(self, page: str, url: str) -> str:
+        """Return the most frequent word of the page's language."""
+        return next((query for query in broad_queries(language_of(read(page, url=url))) if query.isalpha()), "a")
 
 
 def _form_at(page: str, url: str, number: int) -> tuple[Form, ...]:
@@ -163,9 +167,18 @@ def try_in_browser(
 def _try_requests(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[None]:
     """Try the requests that the page's script made for each typed word."""
     tried: set[tuple[str, str, str]] = set()
+    answers_nonsense = any(
+        interface_of_request(request, typed.query)
+        for typed in shown.typed
+        if typed.query in trials.nonsense
+        for request in typed.calls
+    )
     for typed in shown.typed:
+        if answers_nonsense and typed.query not in trials.nonsense:
+            continue  # a word may be in a request by chance, nonsense is not
         for request in typed.calls:
-            interface = interface_of_request(request, typed.query)
+            is_word = typed.query not in trials.nonsense
+            interface = interface_of_request(request, typed.query, only_whole=is_word)
             if (
                 interface is None
                 or not is_harmless(interfaces.fill(interface, ""), trials.home.url)
@@ -176,12 +189,14 @@ def _try_requests(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[N
             if shape in tried or len(tried) >= trials.limits.interfaces:
                 continue
             tried.add(shape)
+            changes = changes_for(interface, shown.steps, request)
+            interface = replace(interface, page_changes=changes)
             if (yield from try_interface(trials, interface, page, typed.query)):
                 return
 
 
 def _try_index(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[None]:
-    """Accept data that the page fetched or contains, if the page answers queries from it."""
+    """Accept data that the page fetched or contains, if the page answers queries from it and sends no query."""
     links = [target for _, target in (*trials.home.links(), *page.links())]
     for url in (*shown.data[:MAX_INDEXES], shown.url):
         response = yield from fetch(Request(url=url), trials.forbidden)
@@ -191,7 +206,8 @@ def _try_index(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[None
         if interface is None:
             continue
         records = records_of_index(interface, response.body)
-        if answers_from_index(records, shown):
+        is_asked = any(interface_of_request(call, typed.query) for typed in shown.typed[:1] for call in typed.calls)
+        if not is_asked and answers_from_index(records, shown):
             trials.accepted.append(Accepted(interface=replace(interface, is_whole=True)))
             return
         if interface.address[0] or shows_records(page, records):  # otherwise it may be data for the script's own use
@@ -216,11 +232,15 @@ def _try_shown_pages(trials: Trials, shown: RenderedPage, page: TagTree) -> Step
             interface = TypedInterface(url=shown.url, score=SCORE)
         if not is_harmless(interfaces.fill(interface, ""), trials.home.url):
             return
+        is_new = not any(interfaces.same_interface(interface, decoy) for decoy in trials.decoys)
+        if not isinstance(interface, TypedInterface) and "#" not in interface.url and is_new:
+            plain = replace(interface, via="browser", page=shown.url)  # the server may make the page without scripts
+            if (yield from try_interface(trials, plain, page, typed.query)):
+                return
         interface = replace(interface, rendered=True, via="browser", page=shown.url)
         trials.accepted.append(Accepted(interface=interface, word=typed.query, items=new))
         trials.working_words.append(typed.query)
         return
-    yield from ()
 
 
 def _request_shape(interface: SearchInterface) -> tuple[str, str, str]:

@@ -3,25 +3,26 @@
 If none returns records, look for lists, downloads, feeds and the sitemap (`without_search`).
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import numpy as np
 
 from upwell.discover import declared, forms, interfaces
 from upwell.discover.browser_search import try_in_browser
 from upwell.discover.consent_page import ConsentPage, StartPage, click_through, keep_consent
-from upwell.discover.link_ranking import is_harmless, promising_links, search_pages
-from upwell.discover.steps import HOW_TO_LOG_IN, Steps, fetch
-from upwell.discover.trial import TrialLimits, Trials, open_presets, try_interface
+from upwell.discover.link_ranking import is_harmless, is_unfilled, promising_links, search_pages
+from upwell.discover.steps import HOW_TO_LOG_IN, Steps, fetch, show_page
+from upwell.discover.trial import Accepted, TrialLimits, Trials, items_of_page, open_presets, try_interface
 from upwell.discover.walls import ShownWall, challenge_of, login_wall
 from upwell.discover.without_search import find_without_search
 from upwell.errors import Forbidden, NoSearchForm, Unreachable, Walled
 from upwell.page.formats import read_page
 from upwell.page.tree import TagTree, read
-from upwell.types import Form, Request, Response, SearchInterface
+from upwell.types import BrowserVisit, Form, Request, Response, SearchInterface
 from upwell.urls.hosts import is_on_site
 
 __all__ = ["Browser", "Discovery", "TrialLimits", "discover", "open_site"]
@@ -29,6 +30,10 @@ __all__ = ["Browser", "Discovery", "TrialLimits", "discover", "open_site"]
 Browser = Literal["auto", "never", "always"]
 MAX_DESCRIPTIONS = 2  # OpenSearch descriptions fetched per page
 MAX_RENDERED_PAGES = 3  # pages rendered besides the home page, if nothing else was found
+# Routes that show no collection of the site's content.
+SETTINGS_ROUTE = re.compile(r"[/#](?:admin|settings?|account|users?|profile|login|config|help|about|compare)\b", re.I)
+MAX_PREVIEWS = 12  # pages rendered to see which of them show the most, if there are more
+MIN_RICH_ITEMS = 10  # items of an answer from which its interface is not a minor one; not swept
 DESCRIBING_ATTRIBUTES = ("id", "class", "name", "placeholder", "aria-label", "title")  # of a control: its purpose
 MIN_LINKS = 3  # links on the home page; with fewer its content is probably made by a script
 MAX_CLICKS = 3  # clicks from the home page to a page that is tried; a catalogue has collections, and each has its list
@@ -279,7 +284,10 @@ def _try_linked_pages(trials: Trials, opened: list[str]) -> Steps[None]:
 
 
 def _try_rendered(trials: Trials, opened: list[str]) -> Steps[None]:
-    """Try the home page as rendered by the browser, then the pages that its links and routes lead to."""
+    """Try the home page as rendered by the browser, then the pages that its links and routes lead to.
+
+    An interface whose answer shows little may belong to a minor collection, so further pages are tried, and the richest is kept.
+    """
     shown = yield from try_in_browser(trials, trials.home.url, _try_page)
     if shown is None:
         return
@@ -288,10 +296,49 @@ def _try_rendered(trials: Trials, opened: list[str]) -> Steps[None]:
     trials.rendered.append(trials.home)
     if not trials.accepted:
         yield from _try_linked_pages(trials, opened)
-    for url in search_pages(trials.home)[:MAX_RENDERED_PAGES]:
-        if trials.accepted:
-            return
+    poor: list[Accepted] = []
+    candidates = _pages_to_render(trials, shown.routes)
+    if not _is_rich(trials.accepted) and len(candidates) > MAX_RENDERED_PAGES:
+        candidates = yield from _fullest(trials, candidates)
+    for url in candidates[:MAX_RENDERED_PAGES]:
+        if _is_rich(trials.accepted):
+            break
+        poor, trials.accepted = [*poor, *trials.accepted], []
         yield from try_in_browser(trials, url, _try_page)
+    if not _is_rich(trials.accepted):
+        trials.accepted = sorted([*poor, *trials.accepted], key=lambda accepted: -len(accepted.items))
+
+
+def _is_rich(accepted: list[Accepted]) -> bool:
+    """Return True if one of the interfaces shows more than a few records for a word."""
+    return any(not each.word or len(each.items) >= MIN_RICH_ITEMS for each in accepted)
+
+
+def _pages_to_render(trials: Trials, routes: tuple[str, ...]) -> list[str]:
+    """Return pages to render: about searching, pages that a script fills, routes that are linked, and routes that only scripts name."""
+    home = trials.home.url
+    of_scripts = [urljoin(home, f"#{route}" if "#/" in home or _has_routes(trials.home) else route) for route in routes]
+    unfilled = [page.url for page in trials.pages if page is not trials.home and is_unfilled(page)]
+    linked = search_pages(trials.home)
+    search_links = [url for url in linked if "#" not in url]
+    others = [url for url in (*linked, *of_scripts) if is_harmless(Request(url=url.replace("#", "")), home)]
+    others.sort(key=lambda url: (bool(SETTINGS_ROUTE.search(url)), url.rstrip("/").count("/")))
+    return [url for url in dict.fromkeys([*search_links, *unfilled, *others]) if url.rstrip("#/") != home.rstrip("#/")]
+
+
+def _has_routes(page: TagTree) -> bool:
+    return any("#/" in url for _, url in page.links())
+
+
+def _fullest(trials: Trials, urls: list[str]) -> Steps[list[str]]:
+    """Return the pages that show the most that the home page does not, best first; they are rendered without typing anything."""
+    known = items_of_page(trials.home)
+    shown: dict[str, int] = {}
+    for url in urls[:MAX_PREVIEWS]:
+        page = yield from show_page(BrowserVisit(url=url), trials.missing)
+        if page is not None:
+            shown[url] = len(items_of_page(read(page.html, url=page.url)) - known)
+    return sorted(shown, key=lambda url: -shown[url])
 
 
 def _is_made_by_script(trials: Trials) -> bool:

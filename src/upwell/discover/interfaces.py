@@ -1,6 +1,5 @@
 """Make search interfaces from the forms and declarations of a page, and fill queries into requests as a browser would send them."""
 
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import replace
@@ -8,6 +7,7 @@ from urllib.parse import quote, urldefrag, urlsplit
 
 from upwell.discover import declared, forms
 from upwell.discover.form_filters import filters_of
+from upwell.lexicon.phrases import SEARCH_WORDS
 from upwell.page import form_encoding as form_data
 from upwell.page.tree import TagTree
 from upwell.types import (
@@ -23,6 +23,7 @@ from upwell.types import (
     SearchInterface,
     TypedInterface,
 )
+from upwell.urls.request_values import name_of, values, with_value
 
 __all__ = [
     "are_informative",
@@ -185,10 +186,20 @@ def fill(interface: SearchInterface, query: str) -> Request:
     >>> fill(AddressInterface(url="http://x/find/{query}"), "two words").url
     'http://x/find/two%20words'
     """
-    is_search = interface.via == "form"  # its address or button said so when it was found, or the user named it
+    # its address or button said so when it was found, or the user named it; or the name of the value with the query says so
+    is_search = interface.via == "form" or _names_a_search(interface)
     query_fields = (interface.query_field,) if interface.query_field else None
     context = LinkContext(is_search=is_search, query_fields=query_fields)
     return replace(_filled(interface, query), headers=interface.headers, context=context)
+
+
+def _names_a_search(interface: SearchInterface) -> bool:
+    """Return True if the value of a JSON body with the query has a name about searching ("q", "searchTerm")."""
+    if not isinstance(interface, JsonInterface):
+        return False
+    template = Request(url=interface.url, method="POST", body=interface.body.encode())
+    named = [name_of(place) for place, value in values(template) if isinstance(value, str) and "{query}" in value]
+    return bool(named) and all(name == "q" or SEARCH_WORDS.search(name) for name in named)
 
 
 def _filled(interface: SearchInterface, query: str) -> Request:
@@ -198,15 +209,17 @@ def _filled(interface: SearchInterface, query: str) -> Request:
         case TypedInterface():
             return Request(url=interface.url, query=query)
         case JsonInterface():
-            body = interface.body.replace("{query}", json.dumps(query)[1:-1]).encode()
-            return Request(url=interface.url, method="POST", body=body, content_type="application/json", query=query)
+            body, content_type = interface.body.encode(), interface.content_type
+            return _with_query(
+                Request(url=interface.url, method="POST", body=body, content_type=content_type, query=query)
+            )
         case AddressInterface():
-            url = interface.url.replace("{query}", quote(query, safe=""))
+            url = interface.url
             if not interface.rendered:  # only a browser uses the fragment
                 url = urldefrag(url)[0]
             if interface.method == "POST":
-                return form_data.form_request("POST", url, interface.fields, query=query)
-            return Request(url=url, query=query)
+                return _with_query(form_data.form_request("POST", url, interface.fields, query=query))
+            return _with_query(Request(url=url, query=query))
         case FormInterface():
             entries = [(name, query if name == interface.query_field else value) for name, value in interface.fields]
             if interface.query_field not in dict(interface.fields):
@@ -219,3 +232,14 @@ def _filled(interface: SearchInterface, query: str) -> Request:
                 enctype=interface.enctype,
                 query=query,
             )
+
+
+def _with_query(template: Request) -> Request:
+    """Return a request with its query in place of each {query}, written as the values around it are: in JSON, encoded, or both."""
+    query = template.query
+    request = template
+    for place, value in list(values(template)):
+        is_plain = place[0] == "path" or (place[0] == "argument" and len(place) == 3)  # the rest stays as it is written
+        if isinstance(value, str) and "{query}" in value and not is_plain:
+            request = with_value(request, place, value.replace("{query}", query))
+    return replace(request, url=request.url.replace("{query}", quote(query, safe="")))

@@ -17,6 +17,7 @@ __all__ = [
     "SEARCH_SCORE",
     "RankedLink",
     "is_harmless",
+    "is_unfilled",
     "link_shape",
     "promising_links",
     "ranked_links",
@@ -28,6 +29,8 @@ SECTION_WITHOUT_RECORDS = re.compile(
     r"help|faq|about|privacy|terms|imprint|legal|contact|cookie|blog/|news/|feed|rss|atom|sitemap|docs?/|special:", re.I
 )
 ROUTE = re.compile(r"#!?/")  # start of a route: a page that a script shows inside a single-page application
+CONTAINERS = ("tbody", "ul", "ol", "main")  # elements that are empty only until a script fills them
+CONTAINER_MARK = re.compile(r"\b(?:root|app|grid|list|table|results?|hits|items|content|data\w*|__next|__nuxt)\b", re.I)
 SEARCH_SCORE = 4.0  # score of a search word in the text or path of a link
 MAX_OF_ONE_SHAPE = 3  # links kept per URL shape; a menu has several of one shape, a list of records has hundreds
 
@@ -109,6 +112,29 @@ def search_pages(page: TagTree) -> list[str]:
     ]
     is_search = {route: bool(SEARCH_WORDS.search(route)) for route in dict.fromkeys(routes) if route != page.url}
     return [*search_links, *sorted(is_search, key=lambda route: not is_search[route])]
+
+
+def is_unfilled(page: TagTree) -> bool:
+    """Return True if a page has a script, and a table, list or grid without content that the script may fill."""
+    if not len(page.rows("script")):
+        return False
+    containers = page.rows("table", "tbody", "ul", "ol", "div", "section", "main").tolist()
+    return any(
+        (
+            not any(page.chunks[int(page.text_at[row]) : int(page.text_end[row])])
+            and (page.name(row) in CONTAINERS or bool(CONTAINER_MARK.search(_marks(page, row))))
+        )
+        or (page.name(row) == "table" and not _has_cells(page, row))
+        for row in containers
+    )
+
+
+def _marks(page: TagTree, row: int) -> str:
+    return " ".join(page.attr(row, name) or "" for name in ("id", "class", "role"))
+
+
+def _has_cells(page: TagTree, table: int) -> bool:
+    return any(page.name(row) == "td" for row in range(table + 1, int(page.end[table])))
 
 
 def link_shape(url: str) -> tuple[object, ...]:

@@ -17,7 +17,7 @@ from upwell.page.language import language_of
 from upwell.page.tokens import characters, query_words, stop_words_of, terms_of
 from upwell.page.tree import TagTree
 
-__all__ = ["dictionary_words", "nonsense", "probe_words", "trial_words", "words_of_page"]
+__all__ = ["dictionary_words", "nonsense", "probe_words", "trial_words", "words_of_links", "words_of_page"]
 
 # Nonsense
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"
@@ -48,6 +48,8 @@ COMMON_RANKS = slice(250, 700)  # frequency ranks of common words: after the fun
 COMMON_STEP = 8  # every eighth common word is used, so that the words differ
 MIN_COMMON_LETTERS = 5  # length of a common word
 MIN_OWN_LETTERS = 4  # length of a word of the page
+MAX_LINK_CHARS = 200  # characters of a link text whose parts are counted
+LETTERS = re.compile(r"[^\W\d_]+")
 GAPS = ("", " ", "\n")  # separators between chunks, as `page.tree` numbers them
 NO_SPACE = re.compile(r"\S+")
 MAX_TEXT_CHARS = 100_000  # safety limit: text of a page from which words are chosen
@@ -92,6 +94,22 @@ def dictionary_words(rng: np.random.Generator, count: int, language: str = "en")
     weight = 1 / np.arange(FIRST_RANK, FIRST_RANK + len(words))
     drawn = rng.choice(len(words), min(count, len(words)), replace=False, p=weight / weight.sum())
     return tuple(words[i] for i in drawn)
+
+
+def words_of_links(page: TagTree, count: int) -> tuple[str, ...]:
+    """Return parts of words that several links of a page share, but not most: the records of a list may be named by codes.
+
+    >>> from upwell.page.tree import read
+    >>> page = read("".join(f"<a href=/{n}>{n}net_v{i}.x1</a>" for i, n in enumerate(["res", "res", "dpn", "dpn", "hrz", "vgg", "bit"])))
+    >>> words_of_links(page, 3)
+    ('resnet', 'dpnnet')
+    """
+    texts = dict.fromkeys(page.text(row).lower()[:MAX_LINK_CHARS] for row, _ in page.links())
+    counts = Counter(
+        part for text in texts for part in dict.fromkeys(LETTERS.findall(text)) if len(part) >= MIN_LETTERS
+    )
+    shared = [part for part, number in counts.most_common() if 1 < number <= max(2, len(texts) // 2)]
+    return tuple(shared[:count])
 
 
 def words_of_page(tree: TagTree) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from upwell.discover import forms, interfaces
 from upwell.discover.form_filters import ANY_VALUES, only_changes_display
-from upwell.discover.probe_words import nonsense, trial_words
+from upwell.discover.probe_words import nonsense, trial_words, words_of_links
 from upwell.discover.steps import HOW_TO_LOG_IN, Steps, fetch, is_usable, with_fresh_tokens
 from upwell.page.formats import is_json, read_page
 from upwell.page.language import language_of
@@ -40,6 +40,7 @@ MIN_JSON_TEXT_CHARS = 3  # length from which a string in JSON is an item
 MIN_NEW_ITEMS = 3  # new items that an answer needs; a record is at least a link and a text
 # Words with the same response as nonsense, byte for byte, before an interface counts as a static file.
 MAX_STATIC_ANSWERS = 4
+MAX_LINK_WORDS = 4  # words of the links of a page tried in addition, if its script sends the requests
 FOR_MEMBERS = (
     "a login page",
     "login wall",
@@ -197,7 +198,10 @@ def try_interface(trials: Trials, interface: SearchInterface, page: TagTree, typ
         bodies.add(answer.body)
     trials.nonsense_items = for_nonsense[0] | for_nonsense[1]
     changing = len(for_nonsense[1] - for_nonsense[0] - without_query(page_items))
-    for word in trial_words(page, trials.home, trials.working_words, trials.limits.words):
+    words = trial_words(page, trials.home, trials.working_words, trials.limits.words)
+    if interface.via == "browser":
+        words += words_of_links(page, MAX_LINK_WORDS)
+    for word in dict.fromkeys(words):
         if word == typed_word or len(word) < interface.min_chars:
             continue
         interface = yield from with_fresh_tokens(interface, last_page)

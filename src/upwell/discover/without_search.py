@@ -70,8 +70,10 @@ PICTURE_END = {
 }
 MIN_PAGES = 20  # pages of a group that may be records; not swept
 MIN_GROUP_SHARE = 0.1  # size of a group of records as a share of the largest; not swept
-MAX_GROUPS = 4  # groups examined, largest first
-SAMPLED_PAGES = 3  # pages fetched per group
+MAX_GROUPS = 40  # safety limit: groups examined, largest first
+SAMPLED_PAGES = 3  # pages fetched of each of the largest groups
+SAMPLED_OF_MANY = 1  # pages fetched of each further group
+WELL_SAMPLED_GROUPS = 4
 MIN_LISTED = 5.0  # mean number of links to pages of one group, from which a group consists of listings; not swept
 MAX_EXAMPLES = 200  # URLs kept, from which the URL patterns of record pages are learned
 Group = tuple[str, ...]
@@ -329,9 +331,10 @@ def _find_record_pages(home: str, declared: Sequence[str]) -> Steps[ListInterfac
     group_of = {url: group for group, members in groups.items() for url in members}
     largest = sorted(groups, key=lambda group: -len(groups[group]))[:MAX_GROUPS]
     links_of: dict[Group, list[set[str]]] = {}
-    for group in largest:
+    for number, group in enumerate(largest):
         if len(groups[group]) >= MIN_PAGES:
-            links_of[group] = yield from _sample_links(groups[group])
+            sampled = SAMPLED_PAGES if number < WELL_SAMPLED_GROUPS else SAMPLED_OF_MANY
+            links_of[group] = yield from _sample_links(groups[group], sampled)
     pages = [links for of_group in links_of.values() for links in of_group]
     frame = set.intersection(*pages) if len(pages) > 1 else set()
     with_records = [group for group in links_of if not _is_listing(links_of[group], frame, group_of)]
@@ -361,10 +364,10 @@ def _groups(urls: Iterable[str]) -> dict[Group, list[str]]:
     return dict(groups)
 
 
-def _sample_links(urls: Sequence[str]) -> Steps[list[set[str]]]:
+def _sample_links(urls: Sequence[str], number: int) -> Steps[list[set[str]]]:
     """Fetch some pages of a group and return the links of each, without links to itself."""
     links: list[set[str]] = []
-    for url in _spread(urls, SAMPLED_PAGES):
+    for url in _spread(urls, number):
         response = yield from fetch(Request(url=url))
         if response is not None and is_usable(response):
             page = read_page(response.body, response.url, response.headers)

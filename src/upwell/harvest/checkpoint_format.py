@@ -75,6 +75,7 @@ from upwell.types import (
     Kind,
     LinkContext,
     ListInterface,
+    PageChange,
     Request,
     Response,
     SearchInterface,
@@ -147,7 +148,10 @@ ATTRIBUTES: Mapping[type, Mapping[str, Any]] = {
         "_shares": dict[tuple[int, str], tuple[float, int]], "_useless": set[int], "_leaky": set[int],
     },
     RelatedQueries: {"words": WordIndex, "urls": UrlRepository, "_waiting": NumberQueue, "_tried": int, "_matched": int},
-    ScriptPager: {"reader": SourceReader, "_argument": str, "_counts_records": bool, "_trials": int},
+    ScriptPager: {
+        "reader": SourceReader, "_argument": str, "_counts_records": bool, "_trials": int, "_unshown": str, "_unshown_trials": int,
+        "full_pages": int, "has_pager": bool,
+    },
     SourceReader: {
         "interface": SearchInterface, "discovery": Discovery, "plan": Any, "observe": Any, "spent": Any,
         "rng": np.random.Generator, "language": str, "about": tuple[str, ...],
@@ -189,7 +193,7 @@ DATACLASSES: tuple[type, ...] = (
     pairs.WordPair, pairs.WordPairs, record_pages._PageTemplate, record_pages.RecordPageReader,
 )  # fmt: skip
 NAMED_TUPLES: tuple[type, ...] = (
-    ColumnLocation, Decision, EntityTemplate, ExpectedYield, FormFilter, SampledMatch, UrlColumn, WeighedCandidate, facet_candidates._StoredLink,
+    ColumnLocation, Decision, EntityTemplate, ExpectedYield, FormFilter, PageChange, SampledMatch, UrlColumn, WeighedCandidate, facet_candidates._StoredLink,
     record_words._Block,
 )  # fmt: skip
 

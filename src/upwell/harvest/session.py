@@ -33,7 +33,7 @@ from upwell.harvest.events import Asked, Held, LazyRow, Opened, wants_records
 from upwell.harvest.list_finder import ListFinder
 from upwell.harvest.reader import SiteContext, SourceReader, label, with_purpose
 from upwell.harvest.record_pages import RecordPageReader
-from upwell.page.formats import read_page
+from upwell.page.formats import content_type_of, is_json, read_page
 from upwell.page.links import acting_urls
 from upwell.page.tree import TagTree
 from upwell.records.values import ValueType
@@ -46,6 +46,7 @@ from upwell.source.paging import (
     posts_elsewhere,
     small_numbers,
 )
+from upwell.source.script_paging import apply_changes, cursor_request, next_address, sent_size, shows_end
 from upwell.table.value_types import typed_fields
 from upwell.types import (
     BrowserVisit,
@@ -60,31 +61,85 @@ from upwell.types import (
     SearchInterface,
 )
 from upwell.urls.arguments import without_arguments
+from upwell.urls.request_values import value_at, with_value
 
 __all__ = ["SafePoint", "ScriptPager", "SessionSteps", "SourceSession", "plan_of_record_pages"]
 
 logger = logging.getLogger("upwell.choose")  # of the pure package `choose`, whose decisions are carried out here
 
 MAX_TRIALS = 6  # requests sent to find the page argument
+USUAL_PAGE_ARGUMENTS = ("page", "p")  # tried where answers without a pager seem to be cut off
+MIN_FULL_PAGE = 10  # records of a page that may be full
+MIN_FULL_PAGES = (
+    2  # full pages without a pager before the arguments are tried: before a result cap is learned from three
+)
+MIN_NEW_SHARE = 0.8  # share of a page that must be new to be a next page; not swept
 MAX_SHIFTED_SHARE = 0.25  # share of a page that may be new after skipping one more record; not swept
 
 
 class ScriptPager:
-    """Pagination of requests sent by a script: by an argument whose name says so, otherwise by one that is found by trial.
+    """Pagination of requests sent by a script.
 
-    Increasing an argument by one shows what it does: other records if it counts pages; all but one the same if it counts records.
+    What changes from page to page was observed in the browser, or the answer states an address or a cursor, or an argument has the name of a
+    page or an offset. Otherwise it is found by trial: increasing an argument by one shows what it does: other records if it counts pages; all
+    but one the same if it counts records.
     """
 
     def __init__(self, reader: SourceReader) -> None:
         self.reader = reader
         self._argument, self._counts_records = "", False
         self._trials = 0
+        self._unshown = ""  # argument that turns the pages of a source that shows no pager
+        self._unshown_trials = 0
+        self.full_pages = 0  # first pages that were full and had no next page
+        self.has_pager = False  # an answer of the source had a next page of its own
 
-    def next(
+    @property
+    def turns_unshown_pages(self) -> bool:
+        """Return True if an argument was found that turns the pages of a source without a pager."""
+        return bool(self._unshown)
+
+    def without_pager(
         self, request: Request, records: Sequence[Record], query: str
     ) -> Generator[Request | BrowserVisit, Response | RenderedPage, Request | None]:
-        """Return the request for the page after one with these records; None if no argument is known."""
+        """Return the request for the next page of an answer that has more matches than it shows, but no pager.
+
+        Many applications understand an argument for the page although their design leaves it out.
+        """
+        if request.method != "GET":
+            return None
+        if not self._unshown and not self._unshown_trials:
+            for name in USUAL_PAGE_ARGUMENTS:
+                self._unshown_trials += 1
+                second = with_value(request, ("argument", name, "0"), "2")
+                answer = yield from self.reader.get(second, "page argument")
+                after = apply(self.reader.ledger.model, answer[1], query=query).records if answer is not None else ()
+                known = {record.key for record in records}
+                if after and sum(record.key not in known for record in after) >= MIN_NEW_SHARE * len(after):
+                    self._unshown = name
+                    break
+        if not self._unshown:
+            return None
+        page = str(value_at(request, ("argument", self._unshown, "0")) or "1")
+        number = int(page) + 1 if page.isdecimal() else 2
+        return with_value(request, ("argument", self._unshown, "0"), str(number))
+
+    def next(
+        self, request: Request, response: Response, records: Sequence[Record], query: str, *, is_full: bool
+    ) -> Generator[Request | BrowserVisit, Response | RenderedPage, Request | None]:
+        """Return the request for the page after one with these records; None if it is the last, or no way to the next is known.
+
+        A page that is not full (`is_full`) has a next page only if it states an address or a cursor.
+        """
         shown = len(records)
+        changes = self.reader.interface.page_changes
+        if any(change.kind == "cursor" for change in changes):
+            return apply_changes(changes, request, response, shown)
+        following = next_address(request, response) or (None if changes else cursor_request(request, response))
+        if following is not None or not is_full:
+            return following
+        if changes:
+            return apply_changes(changes, request, response, shown)
         if (following := next_request_of_script(request, shown)) is not None:
             return following
         for argument in small_numbers(request) if not self._argument else ():
@@ -412,13 +467,30 @@ class SourceSession:
             )  # the pager has fewer links than the source has pages
         query.last_url = query.request.url
         following = next_page_request(next_page, query.query) if next_page is not None else None
-        if following is None and self._may_count_on(reading.records):
-            following = yield from self._page_steps.next(query.request, reading.records, query.query)
+        is_open = False
+        self._page_steps.has_pager |= following is not None
+        if following is None and self._is_of_script(query, response) and reading.records:
+            is_last = shows_end(response) or 0 < stated <= query.pages.matches + len(reading.records)
+            if not is_last:
+                following = yield from self._page_steps.next(
+                    query.request,
+                    response,
+                    reading.records,
+                    query.query,
+                    is_full=query.pages.pages > 0 or len(reading.records) >= max(MIN_LIST, ledger.page_size),
+                )
+                is_open = following is None and sent_size(query.request, len(reading.records))
+        elif (
+            following is None and reading.kind == "multi" and self._may_lack_pager(query, len(reading.records), stated)
+        ):
+            following = yield from self._page_steps.without_pager(query.request, reading.records, query.query)
+            is_open = following is None and stated > 0
         page = AnswerPage(
             records=reading.records,
             wanted=reader.wanted(reading.records, query.query),
             totals=totals,
             has_next=following is not None,
+            is_open=is_open,
             is_understood=not query.listing or bool(reading.records) or not query.listing.reader.records.on(tree),
             is_refused=reading.kind == "error" and response.status < 400,
             links=lambda: (
@@ -472,11 +544,28 @@ class SourceSession:
         other, other_keys = self._next_requests.setdefault(address, (query.asked, keys))
         return other != query.asked and not set(other_keys) & set(keys)
 
-    def _may_count_on(self, records: Sequence[Record]) -> bool:
-        """Return True if the following page may be requested by counting: a script sends the requests, and this page is full."""
+    def _is_of_script(self, query: OpenQuery, response: Response) -> bool:
+        """Return True if the following page is requested as a script does: a script requests the answers, or they are JSON."""
         interface = self.reader.interface
-        is_of_script = interface.via == "browser" and not interface.rendered and self.plan.goal == "complete"
-        return is_of_script and len(records) >= max(MIN_LIST, self.ledger.page_size)
+        is_of_script = interface.via == "browser" or is_json(response.body, content_type_of(response))
+        return is_of_script and not interface.rendered and not query.listing and self.plan.goal == "complete"
+
+    def _may_lack_pager(self, query: OpenQuery, shown: int, stated: int) -> bool:
+        """Return True if an answer without a pager may have more matches: it states more, or is as full as others were."""
+        if (
+            query.listing
+            or query.facet
+            or self.reader.interface.rendered
+            or self.plan.goal != "complete"
+            or shown < MIN_LIST
+        ):
+            return False
+        steps = self._page_steps
+        if steps.has_pager or (query.pages.pages and not steps.turns_unshown_pages):
+            return False
+        is_full = shown >= max(MIN_FULL_PAGE, self.ledger.page_size)
+        steps.full_pages += is_full and not query.pages.pages
+        return stated > query.pages.matches + shown or (is_full and steps.full_pages >= MIN_FULL_PAGES)
 
     def _keep(self, records: Sequence[Record], new: Sequence[Record], query: OpenQuery, response: Response) -> None:
         """Store the records of a page in the state, and report the new ones."""

@@ -14,18 +14,22 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote_plus, urljoin
 
 from upwell.errors import BudgetSpent, Forbidden, Unreachable, UpwellError
+from upwell.lexicon.phrases import ARROW, LAST, MORE, MORE_RESULTS, NEXT, PREVIOUS
+from upwell.lexicon.vocabulary import alternatives
 from upwell.logs import shown_url
 from upwell.net.chromium_process import CLOSE_SECONDS, ChromiumProcess, shared_process
 from upwell.net.fetch import is_cacheable
 from upwell.page.embedded_data import largest_collection
 from upwell.page.markup import elements
-from upwell.types import BrowserVisit, LinkContext, RenderedPage, Request, Response, TypedQuery
+from upwell.types import BrowserVisit, LinkContext, PageStep, RenderedPage, Request, Response, TypedQuery
 from upwell.urls.hosts import is_on_site
+from upwell.urls.request_values import Place, mark, values
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, ElementHandle, Page, Route
@@ -42,22 +46,25 @@ QUIET_SECONDS = 0.6  # time without a request after which a page counts as finis
 # Search box
 MAX_OPENERS = 3  # elements clicked to open a search box
 SHORTCUTS = ("/", "Control+k")  # keys that open a search box on many sites
+MAX_CONTROLS = 400  # elements examined for the control that leads to the next page, in document order
+MAX_LABEL_CHARS = 40  # length of its label
 CLICK_MILLISECONDS = 2000  # time to wait for an element to be clickable
-SEARCH_WORDS = "/search|find|such|recherch|cherch|busca|cerca|ricerca|pesquis|zoek|szuk|hled|magnif|loupe|lupe|поиск|найти|検索|검색|搜索|搜尋|查询/i"
+ICON_NAMES = "find|magnif|loupe|lupe|lens|lupa"  # words in the names of search icons
 # Query selector that also searches shadow roots.
 DEEP = """const deep = (root, what) => [...root.querySelectorAll(what),
     ...[...root.querySelectorAll('*')].filter(part => part.shadowRoot).flatMap(part => deep(part.shadowRoot, what))];"""
 # Find the visible search box; never an e-mail field, nor a box in a form with a password field or text area.
-FIND_BOX = f"""() => {{
+FIND_BOX = f"""words => {{
   {DEEP}
-  const searchWords = {SEARCH_WORDS};
+  const searchWords = new RegExp(words, 'i');
   let best = null, bestScore = 0;
   for (const box of deep(document, 'input:not([type]), input[type=text], input[type=search], [role=searchbox], [role=combobox]')) {{
     const area = box.getBoundingClientRect();
     if (box.disabled || box.readOnly || !area.width || !area.height || (box.form && box.form.querySelector('[type=password], textarea'))) continue;
     if (!box.matches('input') && !box.isContentEditable) continue;
-    const words = [box.name, box.id, box.placeholder, box.title, box.getAttribute('aria-label'), box.className, box.form && box.form.className,
-      box.form && box.form.getAttribute('action'), box.form && box.form.innerText].join(' ').replace(/research(?!e)/gi, '');
+    const words = [box.name, box.id, box.placeholder, box.title, box.getAttribute('aria-label'), box.getAttribute('class'),
+      ...[...(box.labels || [])].map(label => label.innerText), ...(box.form ? [box.form.getAttribute('class'),
+      box.form.getAttribute('action'), box.form.innerText] : [])].join(' ').replace(/research(?!e)/gi, '');
     const score = (box.type === 'search' || box.getAttribute('role') === 'searchbox' ? 3 : 0) + (searchWords.test(words) ? 3 : 0)
       + (/^(q|s|query|term|keywords?)$/i.test(box.name) ? 2 : 0) - (/mail|newsletter|subscri|donat/i.test(words) ? 9 : 0);
     if (score > bestScore) {{ best = box; bestScore = score; }}
@@ -65,22 +72,23 @@ FIND_BOX = f"""() => {{
   return best;
 }}"""
 # Find elements that may open a search box, likeliest first: about searching, no link to another page, no submit button.
-FIND_OPENERS = f"""() => {{
+FIND_OPENERS = f"""words => {{
   {DEEP}
-  const searchWords = {SEARCH_WORDS}, found = [], seen = new Set();
+  const searchWords = new RegExp(words, 'i'), found = [], seen = new Set();
+  const textOf = part => part.innerText || '';  // pictures (SVG) have none
   for (let part of deep(document, 'button, [role=button], summary, label, a, [onclick], [class*=search i], [id*=search i], span, div, li')) {{
     const isPlain = part.matches('span, div, li') && !part.matches('[role=button], [onclick], [class*=search i], [id*=search i]');
-    if (isPlain && (part.children.length > 1 || part.innerText.length > 20 || !searchWords.test(part.innerText))) continue;
+    if (isPlain && (part.children.length > 1 || textOf(part).length > 20 || !searchWords.test(textOf(part)))) continue;
     if (part.parentElement && !part.getBoundingClientRect().width) part = part.parentElement;  // an icon without its font
     if (seen.has(part)) continue;
     seen.add(part);
     const area = part.getBoundingClientRect(), link = part.closest('a[href]');
-    if (part.disabled || !area.width || !area.height || part.innerText.length > 60 || part.matches('form, input, body, html')) continue;
+    if (part.disabled || !area.width || !area.height || textOf(part).length > 60 || part.matches('form, input, body, html')) continue;
     if (link && !/^(#|javascript:)/i.test(link.getAttribute('href'))) continue;
     const control = part.closest('button, input');
     if (control && control.form && control.type !== 'button') continue;
-    const own = [part.getAttribute('aria-label'), part.title, part.innerText].join(' ');
-    const marks = [part.id, part.className, ...[...part.querySelectorAll('svg, use, i, img, span')].map(inner =>
+    const own = [part.getAttribute('aria-label'), part.title, textOf(part)].join(' ');
+    const marks = [part.id, part.getAttribute('class'), ...[...part.querySelectorAll('svg, use, i, img, span')].map(inner =>
       [inner.getAttribute('class'), inner.getAttribute('href'), inner.getAttribute('alt'), inner.getAttribute('aria-label')].join(' '))].join(' ');
     const isButton = part.matches('button, [role=button], summary, label, a, [onclick]');
     const score = (searchWords.test(own) ? 2 : 0) + (searchWords.test(marks) ? 1 : 0) + (isButton ? 1 : 0) - (/reset|clear|close/i.test(own + marks) ? 2 : 0);
@@ -89,6 +97,21 @@ FIND_OPENERS = f"""() => {{
   return found.sort((a, b) => b[0] - a[0]).slice(0, {MAX_OPENERS}).map(pair => pair[1]);
 }}"""
 LABEL = "part => [part.innerText, part.title, part.getAttribute('aria-label'), part.value].filter(Boolean).join(' ')"
+# Controls that may lead to the next page of an answer: visible, enabled, and not links to another page.
+FIND_CONTROLS = f"""() => {{
+  {DEEP}
+  return deep(document, 'button, a, [role=button], [role=link], input[type=button], [class*=next i], [class*=more i], [onclick]').filter(part => {{
+    const area = part.getBoundingClientRect(), href = part.getAttribute('href'), around = part.closest('li, button, a') || part;
+    if (!area.width || !area.height || (part.innerText || '').length > {MAX_LABEL_CHARS}) return false;
+    if ([part, around].some(one => one.disabled || one.getAttribute('aria-disabled') === 'true' || /disabled/i.test(one.getAttribute('class')))) return false;
+    return !href || /^(#|javascript:|\\?)/i.test(href) || new URL(part.href, location).pathname === location.pathname;
+  }}).slice(0, {MAX_CONTROLS});
+}}"""
+DESCRIBE = """parts => parts.map(part => [part.innerText || part.value || '', part.getAttribute('aria-label') || part.title || '',
+    [part.getAttribute('class'), part.id, part.getAttribute('rel')].join(' ')])"""
+# Scroll the page and all of its parts to their ends.
+SCROLL = """() => { for (const part of [document.scrollingElement || document.body, ...document.querySelectorAll('*')])
+    if (part.scrollHeight > part.clientHeight + 10) { part.scrollTop = part.scrollHeight; part.dispatchEvent(new Event('scroll')); } }"""
 FORM_OF_BOX = "box => box.form ? Array.from(document.forms).indexOf(box.form) : -1"
 
 # Visits
@@ -97,7 +120,12 @@ VISIT_CONTENT_TYPE = "application/json; what=seen-in-the-browser"
 MAX_REQUESTS = (
     60  # requests per visit; some pages fetch every match for a preview, scripts and styles are rarely more than 30
 )
-MAX_TRIAL_REQUESTS = 25  # requests per visit with trial queries; finding an interface should cost 40 at most
+MAX_TRIAL_REQUESTS = (
+    25  # requests without scripts per visit with trial queries; finding an interface should cost 40 at most
+)
+MAX_STEP_REQUESTS = 6  # further requests of a visit for the next page of an answer
+MAX_SETTLE_SECONDS = 20.0  # time after which a page that never stops requesting counts as finished
+MAX_ANSWER_CHARS = 2_000_000  # length of an answer in which the cursor of the next page is searched
 TRIAL_PATIENCE = 3  # factor of the timeout for a visit with trial queries
 MAX_DOCUMENTS = 6  # documents per visit, including frames; a page with more reloads forever
 MAX_SCRIPT_REDIRECTS = 5
@@ -124,6 +152,9 @@ NO_POPUPS = "window.open = () => null; navigator.sendBeacon = () => false;"
 COUNT_LINKS = "() => document.querySelectorAll('a[href]').length"
 SCRIPT = re.compile(r"<(script)\b", re.I)
 SAMPLED_ROWS = 20  # rows of fetched data from which words to type are taken
+# A route of a single-page application with a parameter ("/things/:id"): the path before it shows a list.
+ROUTE = re.compile(rb"""["'`](/[A-Za-z][\w-]{1,40}(?:/[A-Za-z][\w-]{1,40})?)/:\w""")
+MAX_ROUTES = 20  # such paths that are kept
 MIN_DATA_BYTES = 500  # size from which a response to a script is searched for records
 
 
@@ -150,6 +181,10 @@ class BrowserPolicy(Protocol):
         """Return words to find out how a page searches."""
         ...
 
+    def broad_query(self, page: str, url: str) -> str:
+        """Return a word with many matches, to find out how a page requests more of them."""
+        ...
+
 
 class ReadOnlyPolicy:
     """Policy for pages that are only viewed: nothing is clicked or posted."""
@@ -169,6 +204,9 @@ class ReadOnlyPolicy:
     def words_to_type(self, page: str, url: str) -> tuple[str, ...]:
         return ()
 
+    def broad_query(self, page: str, url: str) -> str:
+        return ""
+
 
 class _PendingRequests:
     """Requests of a page that have no answer yet."""
@@ -179,22 +217,23 @@ class _PendingRequests:
         self._pending: set[object] = set()
         self._last_answer = 0.0
         page.on("request", self._started)
-        page.on("requestfinished", self._ended)
-        page.on("requestfailed", self._ended)
+        page.on("requestfinished", self.end)
+        page.on("requestfailed", self.end)
 
     def _started(self, request: object) -> None:
         self._pending.add(request)
         self._has_changed.set()
 
-    def _ended(self, request: object) -> None:
+    def end(self, request: object) -> None:
+        """Note an answer; the browser does not report that of a worker's script, so that `_Visit` reports all that it sent."""
         self._pending.discard(request)
         self._last_answer = asyncio.get_running_loop().time()
         self._has_changed.set()
 
     async def settle(self) -> None:
         """Wait until the page makes no more requests and has its answers, or none arrived for too long."""
-        self._last_answer = asyncio.get_running_loop().time()
-        while True:
+        started = self._last_answer = asyncio.get_running_loop().time()
+        while asyncio.get_running_loop().time() - started < max(MAX_SETTLE_SECONDS, 3 * self._patience):
             self._has_changed.clear()
             try:
                 await asyncio.wait_for(self._has_changed.wait(), QUIET_SECONDS)
@@ -209,7 +248,13 @@ class _PendingRequests:
 
 async def _find_box(page: "Page") -> "ElementHandle | None":
     """Return the search box of the page; None if it shows none."""
-    return (await page.evaluate_handle(FIND_BOX)).as_element()
+    return (await page.evaluate_handle(FIND_BOX, _search_words())).as_element()
+
+
+@cache
+def _search_words() -> str:
+    """Return a regular expression for words about searching in all languages, and the names of search icons."""
+    return f"{alternatives('search')}|{ICON_NAMES}"
 
 
 async def _open_box(
@@ -220,7 +265,7 @@ async def _open_box(
 
     if (box := await _find_box(page)) is not None:
         return box
-    openers = await page.evaluate_handle(FIND_OPENERS)
+    openers = await page.evaluate_handle(FIND_OPENERS, _search_words())
     for handle in (await openers.get_properties()).values():
         opener = handle.as_element()
         if opener is None:
@@ -240,6 +285,36 @@ async def _open_box(
         if (box := await _find_box(page)) is not None:
             return box
     return None
+
+
+async def _find_next(page: "Page", may_click: Callable[[str], bool]) -> "ElementHandle | None":
+    """Return the control that leads to the next page of an answer; None if the page shows none."""
+    controls = await page.evaluate_handle(FIND_CONTROLS)
+    described = await controls.evaluate(DESCRIBE)
+    scores = [_next_score(*texts) if may_click(" ".join(texts[:2])) else 0 for texts in described]
+    if not any(scores):
+        return None
+    best = max(range(len(scores)), key=lambda i: (scores[i], i))
+    return (await controls.evaluate_handle("(parts, i) => parts[i]", best)).as_element()
+
+
+def _next_score(text: str, label: str, marks: str) -> int:
+    """Return how likely a control leads to the next page, by its text, its label, and its class, id and rel.
+
+    >>> _next_score("2", "", ""), _next_score("Carica altri", "", "btn"), _next_score("", "", "icon-next"), _next_score("Delete", "", "")
+    (2, 4, 1, 0)
+    """
+    own = [" ".join(words.split()) for words in (text, label)]
+    if any(known.fullmatch(words) for words in own if words for known in (PREVIOUS, LAST)):
+        return 0
+    if re.search(r"(?:^|\s)next(?:\s|$)", marks):
+        return 5
+    if any(known.fullmatch(words) for words in own if words for known in (NEXT, MORE_RESULTS, MORE)):
+        return 4
+    if own[0] == "2":
+        return 2
+    is_arrow = bool(ARROW.fullmatch(own[0])) or not own[0]
+    return int(is_arrow and bool(re.search(r"next|more|forward", marks, re.I)))
 
 
 async def _focus_box(box: "ElementHandle") -> None:
@@ -323,7 +398,12 @@ class Chromium:
         typed_queries = tuple(
             TypedQuery(**{**typed, "calls": _calls_of(typed["calls"])}) for typed in stored.pop("typed")
         )
-        return RenderedPage(**{**stored, "data": tuple(stored["data"])}, calls=calls, typed=typed_queries)
+        steps = tuple(
+            PageStep(request=first, following=following, answer=step["answer"])
+            for step in stored.pop("steps", ())
+            for first, following in [_calls_of([step["request"], step["following"]])]
+        )
+        return RenderedPage(**{**stored, "data": tuple(stored["data"])}, calls=calls, typed=typed_queries, steps=steps)
 
     async def _render(self, visit: BrowserVisit) -> RenderedPage:
         await self.net.check(Request(url=visit.url, query=visit.query))
@@ -350,6 +430,8 @@ class Chromium:
         except (Error, TimeoutError) as error:
             if shown.stopped_by is not None:
                 raise shown.stopped_by from error
+            if shown.seen is not None:  # a script that never ends does not undo what was seen before
+                return shown.seen
             reason = shown.problem or (str(error).splitlines()[0] if str(error) else "too slow")
             raise Unreachable(f"{visit.url} cannot be shown in the browser ({reason})") from error
         finally:
@@ -401,12 +483,18 @@ class _Visit:
         self.problem = ""  # why the page itself could not be fetched
         self.stopped_by: BudgetSpent | None = None
         self._page: Page | None = None
+        self._pending: _PendingRequests | None = None
         self._limit = MAX_TRIAL_REQUESTS if visit.trial_queries else MAX_REQUESTS
-        self._requests = self._documents = 0
+        self._requests = self._documents = self._scripts = 0
+        self.seen: RenderedPage | None = None  # what was seen so far
+        self._steps: list[PageStep] = []
+        self._places: dict[tuple[str, str], list[Place]] = {}  # of a query, by method and path of a request
+        self._answers: dict[Request, bytes] = {}  # to the requests of scripts since a query was typed
         self._is_typed = False
         self._query = visit.query  # the query that is typed now or next
         self._typed_into = "", ""  # HTML and URL of the page that the query was typed into
         self._bodies: dict[str, bytes] = {}  # responses to scripts of the page, by URL
+        self._script_urls: set[str] = set()
         self._final: dict[str, Response] = {}  # targets of redirects, by their own URL
 
     async def look(self, context: "BrowserContext") -> RenderedPage:
@@ -417,9 +505,13 @@ class _Visit:
         context.on("page", lambda popup: asyncio.ensure_future(popup.close()))
         page.set_default_timeout(1000 * self.chromium.timeout)
         page.on("dialog", lambda dialog: asyncio.ensure_future(dialog.dismiss()))
-        pending = _PendingRequests(page, max(MAX_ANSWER_SECONDS, 2 * self.net.gap(self.visit.url)), self.is_full)
+        pending = self._pending = _PendingRequests(
+            page, max(MAX_ANSWER_SECONDS, 2 * self.net.gap(self.visit.url)), self.is_full
+        )
         await page.goto(self.visit.url, wait_until="load", timeout=0)  # `_render_in` sets the timeout
         await pending.settle()
+        if not self.visit.query:
+            self.seen = RenderedPage(url=page.url, html=await page.content(), routes=_routes(self._bodies.values()))
         if self.visit.trial_queries:
             return await self._try_queries(page, pending)
         if self.visit.query:
@@ -432,12 +524,16 @@ class _Visit:
         """Type the trial queries, then words of the page, and return what each of them showed."""
         from playwright.async_api import Error
 
-        first = RenderedPage(url=page.url, html=await page.content())
-        rows = await asyncio.to_thread(_sample_of_data, dict(self._bodies))
+        first = self.seen or RenderedPage(url=page.url, html=await page.content())
+        bodies = {url: body for url, body in self._bodies.items() if url not in self._script_urls}
+        rows = await asyncio.to_thread(_sample_of_data, bodies)
         words = self.chromium.policy.words_to_type(first.html + rows, first.url)
+        broad = self.chromium.policy.broad_query(first.html + rows, first.url)
         typed: list[TypedQuery] = []
-        for query in (*self.visit.trial_queries, *words):
-            self.calls = []
+        for query in (*self.visit.trial_queries, *words, broad):
+            if query == broad and (not broad or self._steps or not any(each.calls for each in typed)):
+                break
+            self.calls, self._answers = [], {}
             try:
                 shown = await self._type_query(page, query, pending)
             except (Unreachable, Error):  # there is no box, or it disappeared with its page
@@ -446,10 +542,59 @@ class _Visit:
                 if self.stopped_by is not None:
                     raise self.stopped_by
             typed += [TypedQuery(query=query, url=url, html=html, calls=tuple(self.calls)) for url, html in shown]
+            self.seen = replace(first, typed=tuple(typed))
+            self._note_steps(query)
+            if query not in self.visit.trial_queries and not self._steps:
+                await self._take_step(page, query, pending)
             if self.is_full():
                 break
         data = await asyncio.to_thread(_with_records, dict(self._bodies))
-        return replace(first, typed=tuple(typed), data=data)
+        return replace(first, typed=tuple(typed), data=data, steps=tuple(self._steps))
+
+    async def _take_step(self, page: "Page", query: str, pending: "_PendingRequests") -> None:
+        """Go to the next page of an answer, by scrolling or a click, and keep what the page's scripts request for it."""
+        from playwright.async_api import Error
+
+        try:
+            self._limit += MAX_STEP_REQUESTS
+            await page.evaluate(SCROLL)
+            await pending.settle()
+            self._note_steps(query)
+            if not self._steps and (control := await _find_next(page, self.chromium.policy.may_click)) is not None:
+                before = page.url
+                await _click(control)
+                await pending.settle()
+                self._note_steps(query)
+                if not self._steps and page.url != before:
+                    self._steps.append(
+                        PageStep(request=Request(url=before), following=Request(url=page.url), answer="")
+                    )
+        except Error as error:  # the page has gone
+            logger.debug("browser: no next page: %s", error)
+
+    def _note_steps(self, query: str) -> None:
+        """Keep two requests that follow each other if both send the query in the same places to the same path.
+
+        The first query that is typed is nonsense, so that its places are known; a frequent word is in other values by chance.
+        """
+        last: dict[tuple[str, str], Request] = {}
+        for call in self.calls:
+            target = call.method, call.url.partition("?")[0]
+            if query in self.visit.trial_queries:
+                self._places.setdefault(target, mark(call, query, "")[1])
+                continue
+            places = self._places.get(target) or mark(call, query, "", only_whole=True)[1]
+            sent = dict(values(call))
+            if not places or any(query.casefold() not in str(sent.get(place, "")).casefold() for place in places):
+                continue
+            first = last.get(target)
+            last[target] = call
+            if first is None or first == call:
+                continue
+            answer = self._answers.get(first, b"")
+            if len(answer) <= MAX_ANSWER_CHARS:
+                text = answer.decode("utf-8", "replace")
+                self._steps.append(PageStep(request=first, following=call, answer=text))
 
     def is_full(self) -> bool:
         """Return True if the page has made as many requests as a visit may make."""
@@ -474,6 +619,8 @@ class _Visit:
             else:
                 headers = {n: v for n, v in response.headers.items() if n.lower() not in REMOVED_HEADERS}
                 await route.fulfill(status=response.status, headers=headers, body=response.body)
+        if self._pending is not None:
+            self._pending.end(route.request)
 
     async def _response(self, page_request: "PageRequest") -> Response | None:
         """Return the answer to a request of the page; None if it is blocked."""
@@ -488,11 +635,18 @@ class _Visit:
             return Response(
                 request=request, url=request.url, status=200, headers={"Content-Type": "text/css"}, body=b""
             )
-        self._requests += 1
+        if any(
+            "prefetch" in (value if name in ("purpose", "sec-purpose", "x-moz") else name)
+            for name, value in page_request.headers.items()
+        ):
+            return None  # speculative: the page works without it
+        self._scripts += kind == "script"
+        self._requests += kind != "script"
         self._documents += page_request.is_navigation_request()
-        if self._requests > self._limit or self._documents > MAX_DOCUMENTS:
+        if max(self._requests, self._scripts - MAX_REQUESTS) > self._limit or self._documents > MAX_DOCUMENTS:
             return None
         if kind == "script" and request.method == "GET":
+            self._script_urls.add(request.url)
             return self._recorded(await self.chromium.script(replace(request, context=LinkContext(is_script=True))))
         if not is_on_site(request.url, self.visit.url):
             raise Forbidden(f"{request.url} is on another site")
@@ -510,7 +664,11 @@ class _Visit:
         request = replace(request, query=self._query if self._is_typed else "")
         if self._is_typed and kind in ("xhr", "fetch"):
             own = tuple(sorted((name, value) for name, value in headers.items() if name.startswith(FRAGMENT_HEADERS)))
-            self.calls.append(replace(request, query="", headers=own))
+            call = replace(request, query="", headers=own)
+            self.calls.append(call)
+            response = self._recorded(await self.chromium.data(request, headers))
+            self._answers[call] = response.body
+            return response
         if kind == "document":
             return await self._document(request)
         return self._recorded(await self.chromium.data(request, headers))
@@ -595,6 +753,12 @@ def _without_scripts(page: str) -> str:
         kept.append(f"{page[at : script.start]}<{script.name}{script.attributes}></{script.name}>")
         at = script.end
     return "".join([*kept, page[at:]])
+
+
+def _routes(bodies: Iterable[bytes]) -> tuple[str, ...]:
+    """Return the paths before the parameters of routes in scripts."""
+    found = dict.fromkeys(match[1].decode() for body in bodies for match in ROUTE.finditer(body))
+    return tuple(found)[:MAX_ROUTES]
 
 
 def _with_records(bodies: Mapping[str, bytes]) -> tuple[str, ...]:

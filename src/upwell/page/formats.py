@@ -11,8 +11,18 @@ from html import escape, unescape
 from upwell.page.charset import decode
 from upwell.page.markup import elements, replace_between
 from upwell.page.tree import TagTree, read
+from upwell.types import Response
 
-__all__ = ["feed_as_html", "is_feed", "is_json", "is_plain_text", "json_as_html", "plain_as_html", "read_page"]
+__all__ = [
+    "content_type_of",
+    "feed_as_html",
+    "is_feed",
+    "is_json",
+    "is_plain_text",
+    "json_as_html",
+    "plain_as_html",
+    "read_page",
+]
 
 
 def read_page(
@@ -23,7 +33,7 @@ def read_page(
     >>> read_page(b'[{"name": "Lima"}]').text(), read_page(b"<p>Lima</p>").text()
     ('Lima', 'Lima')
     """
-    content_type = next((value for name, value in (headers or {}).items() if name.lower() == "content-type"), "")
+    content_type = _content_type(headers or {})
     if is_json(body, content_type):
         return read(json_as_html(body), url=url)
     if is_feed(body, content_type):
@@ -31,6 +41,15 @@ def read_page(
     if is_plain_text(body, content_type):
         return read(plain_as_html(decode(body, content_type)[0]), url=url)
     return read(body, url=url, headers=headers, reveals=reveals)
+
+
+def content_type_of(response: Response) -> str:
+    """Return the content type of a response; "" if it has none."""
+    return _content_type(response.headers)
+
+
+def _content_type(headers: Mapping[str, str]) -> str:
+    return next((value for name, value in headers.items() if name.lower() == "content-type"), "")
 
 
 # Feeds: the entries of RSS and Atom as a list, with a link to the next feed document (RFC 5005 §3).
@@ -147,6 +166,63 @@ MAX_DEPTH = 40  # nesting levels of JSON that are converted; deeper values are d
 MAX_NUMBERS = 1000  # longer lists of nothing but numbers are a series, not records: they become one text
 
 
+MAX_MARKUP_DEPTH = 60  # nesting levels of HTML inside JSON that are kept; deeper elements become text
+# HTML inside JSON: an element, or a character reference.
+ELEMENT_START = re.compile(
+    r"<(a|abbr|b|br|button|code|dd|div|dl|dt|em|h[1-6]|hr|i|img|li|mark|ol|p|small|span|strong|su[bp]|t[abdhrf][a-z]{0,5}|u|ul|article|section)"
+    r"(?:\s[^<>]*+)?+/?>",
+    re.I,
+)
+REFERENCE = re.compile(r"&(?:amp|lt|gt|quot|apos|nbsp|#\d{1,7}|#x[0-9a-f]{1,6});", re.I)
+EMPTY_ELEMENTS = frozenset(("br", "hr", "img"))
+TABLE_PART = re.compile(r"\s*<(?:tr|td|th|tbody|thead)\b", re.I)
+BLOCK = re.compile(r"<(?:div|dl|h[1-6]|ol|p|table|ul|article|section)\b")  # elements that a <p> cannot contain
+KEPT_ATTRIBUTES = ("href", "class", "title", "alt", "src")
+
+
+def _is_markup(text: str) -> bool:
+    """Return True if a text of JSON is HTML: it has a complete element or a character reference.
+
+    >>> _is_markup('<a href="/1">Lima</a>'), _is_markup("Lima &amp; Bern"), _is_markup("use <b> for bold, a < b")
+    (True, True, False)
+    """
+    start = ELEMENT_START.search(text)
+    if start is None:
+        return bool(REFERENCE.search(text))
+    name = start[1].lower()
+    return name in EMPTY_ELEMENTS or f"</{name}" in text[start.end() :].lower()
+
+
+def _markup_as_html(text: str) -> str:
+    """Return the HTML of a text as well-formed HTML: only its elements, texts, links and classes."""
+    tree = read(f"<table>{text}</table>" if TABLE_PART.match(text) else text)
+    body = next(iter(tree.rows("body").tolist()), 0)
+    return _inner_html(tree, body, MAX_MARKUP_DEPTH).strip()
+
+
+def _inner_html(tree: TagTree, row: int, depth: int) -> str:
+    parts: list[str] = []
+    at = int(tree.text_at[row])
+    for child in tree.children(row) if depth else ():
+        parts += _texts(tree, at, int(tree.text_at[child]))
+        name = tree.name(child)
+        if name not in ("script", "style", "head"):
+            attributes = "".join(
+                f' {key}="{escape(value)}"' for key in KEPT_ATTRIBUTES if (value := tree.attr(child, key))
+            )
+            end = "" if name in EMPTY_ELEMENTS else f"{_inner_html(tree, child, depth - 1)}</{name}>"
+            parts.append(f"<{name}{attributes}>{end}")
+        at = int(tree.text_end[child])
+    return "".join([*parts, *_texts(tree, at, int(tree.text_end[row]))])
+
+
+def _texts(tree: TagTree, first: int, last: int) -> list[str]:
+    return [
+        f"{' ' if gap else ''}{escape(text)}"
+        for text, gap in zip(tree.chunks[first:last], tree.chunk_gap[first:last].tolist(), strict=True)
+    ]
+
+
 def is_json(body: bytes, content_type: str = "") -> bool:
     """Return True if a response is JSON, judged by its content type or its first bytes.
 
@@ -171,7 +247,7 @@ def json_as_html(body: bytes) -> str:
     >>> json_as_html(b'[{"name": "a<b", "url": "/x", "gone": null}]')
     '<ul><li><div><p class="name" itemprop="name">a&lt;b</p><p class="url" itemprop="url"><a href="/x">/x</a></p></div></li></ul>'
 
-    Keys of a nested object are prefixed with its key (`price_amount`). Invalid JSON becomes an empty page.
+    Keys of a nested object are prefixed with its key (`price_amount`). Texts that are HTML keep their elements and links. Invalid JSON becomes an empty page.
     """
     try:
         return _value_as_html(json.loads(body), MAX_DEPTH, "")
@@ -195,6 +271,8 @@ def _value_as_html(value: object, depth: int, prefix: str) -> str:
             + "</div>"
         )
     text = str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, str) and ("<" in text or "&" in text) and _is_markup(text):
+        return _markup_as_html(text)
     if isinstance(value, str) and text.startswith(("/", "http://", "https://")) and not any(c.isspace() for c in text):
         return f'<a href="{escape(text)}">{escape(text)}</a>'
     return escape(text)
@@ -202,5 +280,5 @@ def _value_as_html(value: object, depth: int, prefix: str) -> str:
 
 def _member_as_html(name: str, inner: object, depth: int) -> str:
     text = _value_as_html(inner, depth - 1, f"{name}_")
-    tag = "div" if isinstance(inner, dict | list) else "p"
+    tag = "div" if isinstance(inner, dict | list) or BLOCK.search(text) else "p"
     return f'<{tag} class="{escape(name)}" itemprop="{escape(name)}">{text}</{tag}>' if text else ""
