@@ -3,13 +3,16 @@
 import io
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from rich.console import Console
 
+from upwell import Manners, api
 from upwell.cli import progress
 from upwell.cli.progress import ProgressLine
-from upwell.harvest.events import Asked, Stopped, Trouble
+from upwell.demo import SMALL_SITE, serve
+from upwell.harvest.events import Asked, Event, Looking, Stopped, Trouble
 from upwell.types import Estimate, Skipped
 
 
@@ -62,3 +65,24 @@ def test_without_a_terminal_there_is_a_line_now_and_then(
     assert line["event"] == "asked"
     assert line["source"] == "a"
     assert line["time"].endswith("+00:00")
+
+
+def test_the_line_shows_what_is_tried_before_the_search_is_known() -> None:
+    """A harvest reports each request of discovery and learning before the first record; the line names what is tried."""
+    line = ProgressLine(1000, visible=True)
+    shown: list[str] = []
+    events: list[Event] = []
+
+    def observe(event: Event) -> None:
+        events.append(event)
+        line.follow(event)
+        if isinstance(event, Looking):
+            shown.append(line.bar.tasks[0].description)
+
+    with serve(SMALL_SITE) as site, TemporaryDirectory() as folder:
+        api.harvest(site.url, out=folder, budget=30, manners=Manners(rate=0), observe=observe)
+    first_asked = next(number for number, event in enumerate(events) if isinstance(event, Asked))
+    looking = [number for number, event in enumerate(events) if isinstance(event, Looking)]
+    assert len([number for number in looking if number < first_asked]) >= 5
+    assert shown[0].startswith("looking for the search · 127.0.0.1:")
+    assert any(said.startswith("learning the answers · “") for said in shown)

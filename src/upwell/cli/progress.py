@@ -9,6 +9,7 @@ import time
 from collections import deque
 from pathlib import Path
 from types import TracebackType
+from urllib.parse import urlsplit
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -21,6 +22,7 @@ from upwell.harvest.events import (
     Found,
     Held,
     Learned,
+    Looking,
     Observer,
     Opened,
     Passed,
@@ -37,6 +39,15 @@ from upwell.types import Estimate
 __all__ = ["ProgressLine"]
 
 SECONDS_BETWEEN_LINES = 10.0  # between two plain lines if stderr is not a terminal
+LEARNING = (
+    "nonsense probe",
+    "probe",
+    "probe, next page",
+    "query dependence",
+    "larger page",
+    "page argument",
+    "form page",
+)
 RATE_SECONDS = 30.0  # length of the window for the rate of requests
 
 
@@ -83,7 +94,9 @@ class ProgressLine:
         if self.log and not isinstance(event, Held):
             self.log.write(json.dumps(event_line(event), ensure_ascii=False) + "\n")
             self.log.flush()
-        if isinstance(event, Found):
+        if isinstance(event, Looking):
+            self._look(event)
+        elif isinstance(event, Found):
             self._say(f"search interface: {event.search_interface.method} {event.search_interface.url}")
         elif isinstance(event, Passed):
             self._say(f"clicked “{event.label}” on the consent page {event.url}")
@@ -106,6 +119,13 @@ class ProgressLine:
             self.bar.update(self.task, description=f"stopped: {event.reason}")
             if event.reason != "interrupted":  # an interrupted site may continue
                 self._forget(event.site)
+
+    def _look(self, event: Looking) -> None:
+        """Show what is tried while the search is not known yet."""
+        host, path = urlsplit(event.url)[1:3]
+        what = f"“{event.query}” at " if event.query else "in the browser: " if event.purpose == "browser visit" else ""
+        begin = "learning the answers" if event.purpose in LEARNING else "looking for the search"
+        self._show(f"{begin} · {what}{host}{path} · {event.requests:,} requests")
 
     def _say(self, message: str) -> None:
         self.console.print(printable(message), markup=False, highlight=False, soft_wrap=True)

@@ -31,6 +31,7 @@ __all__ = [
     "Held",
     "LazyRow",
     "Learned",
+    "Looking",
     "Observer",
     "Opened",
     "Passed",
@@ -49,6 +50,16 @@ class Found:
     """A search interface of the site was found."""
 
     search_interface: SearchInterface
+
+
+@dataclass(frozen=True, kw_only=True)
+class Looking:
+    """A request is sent to find the search of the site, or to learn what its answers look like."""
+
+    url: str
+    purpose: str  # as `upwell explain` names it: "start page", "discovery", "trial query", "browser visit", "probe" …
+    query: str = ""
+    requests: int = 0  # sent before
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +169,7 @@ class Stopped:
     site: str = ""
 
 
-Event = Found | Passed | Learned | Asked | Opened | Held | Trouble | Stopping | Stopped
+Event = Looking | Found | Passed | Learned | Asked | Opened | Held | Trouble | Stopping | Stopped
 Observer = Callable[[Event], None]
 F = TypeVar("F", bound=Callable[..., None])
 

@@ -37,7 +37,7 @@ from upwell.errors import (
     WrongUsage,
 )
 from upwell.harvest.checkpoint import WRONG_VALUES, Checkpoint, CheckpointFailed, replayed_events
-from upwell.harvest.events import Found, Observer, Passed, Stopped, Trouble, wants_records
+from upwell.harvest.events import Found, Looking, Observer, Passed, Stopped, Trouble, wants_records
 from upwell.harvest.reader import BudgetUse, SiteContext, purpose
 from upwell.harvest.refresh import compare_runs, merge_sightings, queries_to_repeat, start_refresh
 from upwell.harvest.session import SafePoint, SessionSteps, SourceSession
@@ -137,12 +137,13 @@ async def drive(
     chromium: Chromium,
     rendered: str = "",
     typed: str = "",
+    observe: Observer | None = None,
 ) -> T:
     """Run a generator that yields requests: send each, pass the response back, and return its result.
 
     The generator runs in its own thread, because reading a page may take long. A query that was answered before is not sent again. Answers
     below the URL `rendered` are fetched with the browser; queries to the page `typed` are typed into it. A request without a decision gets
-    the purpose that a search for interfaces has for it.
+    the purpose that a search for interfaces has for it. `observe` receives an event for each request before the first one that was chosen.
     """
     is_first = True
 
@@ -163,6 +164,8 @@ async def drive(
                 wanted = replace(wanted, decision=purpose(_purpose_of(wanted, is_first), wanted))
                 discover_logger.info("%s: %s", wanted.decision.chosen.kind, _shown(wanted))
             is_first = False
+            if observe is not None and (purpose_of := wanted.decision.chosen.kind) in LOOKING:
+                observe(Looking(url=shown_url(wanted.url), purpose=purpose_of, query=wanted.query, requests=net.sent))
             try:
                 if isinstance(wanted, BrowserVisit):
                     answer: Response | RenderedPage = await chromium.render(wanted)
@@ -182,6 +185,13 @@ async def drive(
                     lambda answer=answer, reading=reading: advance(reading, lambda: steps.send(answer))  # type: ignore[misc] # bound as default
                 )
     return result  # type: ignore[no-any-return] # the generator's result
+
+
+# Purposes of requests that look for the search or learn its answers; the others are chosen by what they should bring.
+LOOKING = frozenset((
+    "start page", "discovery", "trial query", "browser visit", "consent page", "form page", "nonsense probe", "probe", "probe, next page",
+    "query dependence", "larger page", "page argument",
+))  # fmt: skip
 
 
 def _shown(wanted: Request | BrowserVisit) -> str:
@@ -246,7 +256,7 @@ async def run(
         else:
             try:
                 async with _time_of(plan, started):
-                    discovery = await _discover(url, plan, net, chromium)
+                    discovery = await _discover(url, plan, net, chromium, observe)
             except BudgetSpent as error:
                 raise BudgetSpent(f"{error} before a search of {url} was found; {HOW_TO_CONTINUE}") from error
             context = SiteContext(
@@ -281,7 +291,7 @@ async def run(
         try:
             async with _time_of(plan, started):
                 steps = keep_consent(interleave(sessions, save), discovery.consent_pages)
-                await drive(steps, net, chromium, rendered, typed)
+                await drive(steps, net, chromium, rendered, typed, observe)
         except asyncio.CancelledError:
             if not any(source.is_readable for source in site.sources):
                 raise
@@ -505,13 +515,16 @@ def _nearest_form(discovery: Discovery) -> str:
     return nearest
 
 
-async def _discover(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> Discovery:
+async def _discover(
+    url: str, plan: Plan, net: Fetcher, chromium: Chromium, observe: Observer | None = None
+) -> Discovery:
     """Return the home page with the interface that the user chose, or with all interfaces found, best first."""
     if plan.form is None and not plan.search_interface:
         discovery = await drive(
             discover(url, np.random.default_rng(plan.seed), plan.browser, sitemaps=lambda: net.robots.sitemaps(url)),
             net,
             chromium,
+            observe=observe,
         )
         if discovery.wall is not None:
             raise Walled(f"{discovery.wall.reason}{_hint_of_session(url, net)}", discovery.wall.wall)
