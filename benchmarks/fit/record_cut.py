@@ -1,11 +1,11 @@
-"""Fit the weights of `records/evidence.py` with five-fold cross-validation by site: `python -m benchmarks.fit_pagelets [CORPUS …]`.
+"""Fit `record_cut`: which way to cut a page gives the records of the answer?
 
-The fit maximises the expected F1 over the cuts of a page (softmax over the scores, L2 penalty), with equal weight for each site. Pages on
+The fit maximises the expected F1 over the cuts of a page (softmax over the scores, ridge penalty), with equal weight for each site. Pages on
 which no cut agrees with the labels, or of which only titles are labelled, are not used for fitting; they count in the score.
 """
 
-import sys
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple
@@ -14,16 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from benchmarks.corpora import CORPORA, by_site, labels, require, scorer
+from benchmarks.corpora import CORPORA, by_site, labels, scorer
+from benchmarks.fit.fitting import FittedJudgement, folds_by_group
+from upwell.judge.judgement import load_judgement
 from upwell.page.tree import read
-from upwell.records import evidence as pagelets
 from upwell.records.cuts import candidate_cuts
+from upwell.records.evidence import CUT_FEATURES, Evidence, cut_features
 from upwell.records.fields import RecordReader
 from upwell.records.leaves import split_leaves
 from upwell.source.learn import FRAME_SHARE
 
 Floats = NDArray[np.float64]
-CORPORA_USED = ("answers/serp150", "answers/wien", "answers/tbdw", "answers/vints1", "kinds")
+CORPORA_USED = ("answers/serp150", "answers/wien", "answers/tbdw", "answers/vints1", "kinds", "kinds-more")
 WITH_LINK_TARGETS = ("answers/tbdw", "answers/vints1")  # corpora whose labels contain the targets of links
 PAGES_PER_SITE = 12  # `kinds` has more
 PENALTY = (
@@ -32,7 +34,7 @@ PENALTY = (
 MIN_BEST_F1 = 0.6  # F1 of the best cut of a page from which on the page is used for fitting
 MAX_GAPS = 0.5  # largest share of the text between records that this cut may leave out: more means that only titles are labelled
 FOLDS = 5
-NAMES = list(pagelets.WEIGHTS)
+START = 0.3  # share of the present weights with which the fit begins
 
 
 class PageCuts(NamedTuple):
@@ -47,6 +49,7 @@ class PageCuts(NamedTuple):
 
     @property
     def f1(self) -> Floats:
+        """F1 of each cut."""
         return 2 * self.right / np.maximum(1, self.found + self.labelled)
 
 
@@ -61,7 +64,7 @@ def collect(corpus: str, rows: list[dict[str, Any]]) -> list[PageCuts]:
     pages = []
     for row, tree in zip(rows, trees, strict=True):
         leaves = split_leaves(tree)
-        evidence = pagelets.Evidence(leaves, frame if len(trees) > 1 else None, row.get("query") or "")
+        evidence = Evidence(leaves, frame if len(trees) > 1 else None, row.get("query") or "")
         truth = [score.words(" ".join(cells)) for cells in row["records"]]
         x, right, found = [], [], []
         for cut in candidate_cuts(leaves):
@@ -70,8 +73,8 @@ def collect(corpus: str, rows: list[dict[str, Any]]) -> list[PageCuts]:
             if corpus in WITH_LINK_TARGETS:
                 targets = [[target for _, target in reader.links(record)] for record in reader.records]
                 texts = [" ".join([text, *own]) for text, own in zip(texts, targets, strict=True)]
-            features = pagelets.cut_features(evidence, cut)
-            x.append([features[name] for name in NAMES])
+            features = cut_features(evidence, cut)
+            x.append([features[name] for name in CUT_FEATURES])
             right.append(score.right(truth, [score.words(text) for text in texts]))
             found.append(len(texts))
         if x:
@@ -81,9 +84,9 @@ def collect(corpus: str, rows: list[dict[str, Any]]) -> list[PageCuts]:
     return pages
 
 
-def fit(pages: list[PageCuts], scale: Floats, start: Floats) -> Floats:
+def weights_of(pages: Sequence[PageCuts], scale: Floats, start: Floats) -> Floats:
     """Fit the weights of the features, each in units of its standard deviation."""
-    gaps = NAMES.index("gaps_between")
+    gaps = CUT_FEATURES.index("gaps_between")
     used = [page for page in pages if page.f1.max() > MIN_BEST_F1 and page.x[page.f1.argmax(), gaps] < MAX_GAPS]
     pages_of_site = Counter((page.corpus, page.site) for page in used)
     weight = np.array([1 / pages_of_site[page.corpus, page.site] for page in used]) / len(pages_of_site)
@@ -99,38 +102,49 @@ def fit(pages: list[PageCuts], scale: Floats, start: Floats) -> Floats:
         slope = x.T @ (share * (f1 - expected[page_of]) * weight[page_of])
         return -float(weight @ expected) + PENALTY * float(w @ w), 2 * PENALTY * w - slope
 
-    return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 400}).x)
+    found = minimize(loss, start * scale, jac=True, method="L-BFGS-B", options={"maxiter": 400}).x
+    return np.asarray(found / scale)
 
 
-def f1_of_best(pages: list[PageCuts], weights: list[Floats]) -> dict[str, float]:
+def f1_of_best(pages: Sequence[PageCuts], weights: Sequence[Floats]) -> dict[str, float]:
     """Return the F1 of the cuts with the highest score, by corpus; `weights` has the weights for each page."""
     totals: dict[str, Floats] = {}
     for page, w in zip(pages, weights, strict=True):
         best = int((page.x @ w).argmax())
         counts = np.array([page.right[best], page.found[best], page.labelled])
         totals[page.corpus] = counts + totals.get(page.corpus, 0)
-    return {corpus: round(float(2 * n[0] / max(1, n[1] + n[2])), 4) for corpus, n in totals.items()}
+    return {corpus: round(float(2 * n[0] / max(1, n[1] + n[2])), 3) for corpus, n in totals.items()}
 
 
-def main(corpora: list[str]) -> int:
-    require()
-    work = [(corpus, rows) for corpus in corpora or CORPORA_USED for rows in by_site(labels(corpus)).values()]
+def present_weights() -> Floats:
+    """Return the weights of the present file, 0 for features that it does not have."""
+    present = load_judgement("record_cut")
+    known = dict(zip(present.features, present.linear[0] if present.linear is not None else (), strict=True))
+    return np.array([known.get(name, 0.0) for name in CUT_FEATURES])
+
+
+def fit() -> FittedJudgement:
+    """Fit on all pages; the score is that of five folds without the sites they are scored on."""
+    work = [(corpus, rows) for corpus in CORPORA_USED for rows in by_site(labels(corpus)).values()]
     with ProcessPoolExecutor(2) as pool:
         jobs = [pool.submit(partial(collect, corpus, rows)) for corpus, rows in work]
         pages = [page for job in jobs for page in job.result()]
     scale = np.vstack([page.x for page in pages]).std(axis=0) + 1e-9
-    current = np.array([pagelets.WEIGHTS[name] for name in NAMES])
-    start = 0.3 * current * scale
-    print("as it is", f1_of_best(pages, [current] * len(pages)))
-    sites = sorted({(page.corpus, page.site) for page in pages})
-    fold = dict(zip(sites, np.random.default_rng(0).permutation(len(sites)) % FOLDS, strict=True))
-    by_fold = [fit([p for p in pages if fold[p.corpus, p.site] != k], scale, start) / scale for k in range(FOLDS)]
-    print("left out by site", f1_of_best(pages, [by_fold[fold[page.corpus, page.site]] for page in pages]))
-    fitted = fit(pages, scale, start) / scale
-    print("fitted on all", f1_of_best(pages, [fitted] * len(pages)))
-    print({name: float(f"{w:.3g}") for name, w in zip(NAMES, fitted, strict=True)})
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    present = present_weights()
+    sites = [f"{page.corpus}/{page.site}" for page in pages]
+    left_out_weights = [present] * len(pages)
+    for used, left_out in folds_by_group(sites, FOLDS):
+        weights = weights_of([pages[i] for i in np.flatnonzero(used).tolist()], scale, START * present)
+        for i in np.flatnonzero(left_out).tolist():
+            left_out_weights[i] = weights
+    weights = weights_of(pages, scale, START * present)
+    card = {
+        "data": f"{len(pages)} pages of {len(set(sites))} sites: {', '.join(CORPORA_USED)}",
+        "folds": f"{FOLDS}, whole sites left out; each page alone, without the other rules of its source",
+        "score": f1_of_best(pages, left_out_weights),
+        "fitted": f1_of_best(pages, [weights] * len(pages)),
+        "before": f1_of_best(pages, [present] * len(pages)),
+    }
+    return FittedJudgement(
+        name="record_cut", features=CUT_FEATURES, outputs=("records",), card=card, linear=weights[np.newaxis]
+    )
