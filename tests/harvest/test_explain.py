@@ -33,7 +33,7 @@ from upwell.harvest.explain import (
     sentences,
 )
 from upwell.net.fetch import Manners
-from upwell.records.evidence import WEIGHTS
+from upwell.records.evidence import CUT_FEATURES
 from upwell.store.database import ADDED_COLUMNS
 from upwell.store.folder import open_folder
 from upwell.table.writers import read_keys
@@ -154,7 +154,7 @@ def test_an_answer_without_records_and_other_requests_are_explained(
 
 def test_every_feature_has_a_meaning() -> None:
     """In words, for people."""
-    assert set(FEATURE_MEANINGS) == set(WEIGHTS)
+    assert set(FEATURE_MEANINGS) == set(CUT_FEATURES)
 
 
 def test_json_of_the_command(harvested: tuple[Path, list[Asked], Running], tmp_path: Path) -> None:

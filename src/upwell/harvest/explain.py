@@ -21,7 +21,7 @@ from upwell.harvest.reader import label
 from upwell.logs import shown_url
 from upwell.page.formats import read_page
 from upwell.page.tree import TagTree
-from upwell.records.evidence import WEIGHTS
+from upwell.records.evidence import cut_weights
 from upwell.records.leaves import split_leaves
 from upwell.source.apply import CutEvidence, apply, compare_cuts
 from upwell.source.model import SourceModel, interface_entry, load_all
@@ -482,9 +482,10 @@ def _leader(how: str, leader: str) -> str:
 
 def _largest(features: Mapping[str, float]) -> tuple[Feature, ...]:
     """Return the features with the largest contribution."""
+    weights = cut_weights()
     weighed = [
         Feature(
-            name=name, meaning=FEATURE_MEANINGS.get(name, name.replace("_", " ")), value=value, weight=WEIGHTS[name]
+            name=name, meaning=FEATURE_MEANINGS.get(name, name.replace("_", " ")), value=value, weight=weights[name]
         )
         for name, value in features.items()
     ]

@@ -13,21 +13,23 @@ Thor §VI ranks subtrees by change alone, which needs several pages. Here change
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from upwell.answers.totals import ranges_in
+from upwell.judge.judgement import load_judgement
 from upwell.page.path_signatures import BROKEN
 from upwell.page.tree import Ints, TagTree
 from upwell.records.cuts import Cut, leaves_in_ranges
 from upwell.records.leaves import Leaves
 
 __all__ = [
-    "WEIGHTS",
+    "CUT_FEATURES",
     "Evidence",
     "cut_features",
+    "cut_weights",
     "query_words",
     "score",
     "score_cut",
@@ -42,6 +44,15 @@ RECORD_NUMBER = re.compile(r"^\W{0,2}(\d{1,4})\W{0,3}(?!\d)")
 SMALL_NUMBER = re.compile(r"(?<![\d.,])\d{1,3}(?![\d.,]\d)")
 MAX_UNCHANGING = 20.0  # constant text of a page counts at most this many times its changing text
 MAX_PAGE_SIZE = 300  # longer ranges of numbers do not state the number of records shown
+# Features of a cut; `python -m benchmarks.fit record_cut` fits their weights (`judge/weights/record_cut.json`).
+CUT_FEATURES = (
+    "ln_records", "only_two", "cover", "ln_held", "ln_chars", "ln_chars_squared", "link_share", "with_link", "only_link", "ln_unlinked",
+    "deviation_chars", "deviation_leaves", "deviation_units", "ln_units", "one_unit", "gaps_between", "last_path", "leader_tag",
+    "begins_bold", "bold_near_start", "of_container", "ln_containers", "alone_in_container", "text_before", "text_after", "numbered",
+    "states_range", "states_count", "same_separators", "separated", "begins_block", "controls", "changing", "cover_changing",
+    "with_query", "cover_query", "regular_classed", "ln_paths_classed", "ln_repeats_classed", "rare_classed", "regular_layout",
+    "ln_paths_layout", "ln_repeats_layout", "rare_layout",
+)  # fmt: skip
 
 
 class Evidence:
@@ -144,7 +155,17 @@ def score_cut(evidence: Evidence, cut: Cut) -> float:
 
 def score(features: Mapping[str, float]) -> float:
     """Return the weighted sum of the features of a cut."""
-    return float(sum(WEIGHTS[name] * value for name, value in features.items()))
+    weights = cut_weights()
+    return sum(weights[name] * value for name, value in features.items())
+
+
+@cache
+def cut_weights() -> Mapping[str, float]:
+    """Return the fitted weight of each feature of a cut."""
+    judgement = load_judgement("record_cut")
+    if judgement.linear is None:
+        raise ValueError("record_cut has no linear weights")
+    return dict(zip(judgement.features, judgement.linear[0].tolist(), strict=True))
 
 
 def cut_features(page: Evidence, cut: Cut) -> dict[str, float]:
@@ -229,55 +250,6 @@ def cut_features(page: Evidence, cut: Cut) -> dict[str, float]:
 
 # Mean values of these features, subtracted so that 0 means "unknown" for answers whose query is unknown, among others whose query is known.
 MEAN_WITH_QUERY, MEAN_COVER_QUERY = 0.4, 0.4
-
-# Fitted to maximise the expected F1 of the highest-scoring cut (softmax over the cuts of a page, L2 0.001), with equal weight per site;
-# cross-validated with a fifth of the sites left out (docs/decisions/0010-score-every-way-to-cut-a-page-into-records.md).
-WEIGHTS: dict[str, float] = {
-    "ln_records": 2.57,
-    "only_two": -0.338,
-    "cover": 9.64,
-    "ln_held": 1.61,
-    "ln_chars": 0.519,
-    "ln_chars_squared": -0.0338,
-    "link_share": 1.18,
-    "with_link": 2.83,
-    "only_link": -4.8,
-    "ln_unlinked": -0.474,
-    "deviation_chars": -3.53,
-    "deviation_leaves": -0.904,
-    "deviation_units": -9.48,
-    "ln_units": -1.88,
-    "one_unit": 3.16,
-    "gaps_between": -3.09,
-    "last_path": 3.51,
-    "leader_tag": 10.9,
-    "begins_bold": 0.104,
-    "bold_near_start": 0.322,
-    "of_container": 5.26,
-    "ln_containers": -0.403,
-    "alone_in_container": 0.425,
-    "text_before": -3,
-    "text_after": -1.92,
-    "numbered": 2.97,
-    "states_range": 3.33,
-    "states_count": 0.326,
-    "same_separators": 0.328,
-    "separated": 2.84,
-    "begins_block": 4.64,
-    "controls": -2.79,
-    "changing": 4.49,
-    "cover_changing": 5.5,
-    "with_query": 2.45,
-    "cover_query": 0.145,
-    "regular_classed": 2.23,
-    "ln_paths_classed": 0.401,
-    "ln_repeats_classed": -2.16,
-    "rare_classed": -0.598,
-    "regular_layout": 7.41,
-    "ln_paths_layout": -1.21,
-    "ln_repeats_layout": -0.366,
-    "rare_layout": -5.24,
-}
 
 
 def smallest_row_with(tree: TagTree, weight: Floats) -> int:
