@@ -295,6 +295,10 @@ def test_words_are_the_same(text: str) -> None:
     assert fast is None or fast == terms.plain_tokens(text)
     assert fast is not None or not text.isascii()
     *_, left = compiled.terms(text, [])
+    if not left:
+        (low, spans), *numbered = compiled.terms(text, [], True)
+        spelled = [low[begin:end] for begin, end in np.frombuffer(spans, np.int32).reshape(-1, 2).tolist()]
+        assert (spelled, *numbered) == compiled.terms(text, [])
     made, ids, at, left = compiled.terms(text, [terms.plain_tokens(chunk) for chunk in left])
     assert left == []
     words, plain_ids, plain_at = terms.plain_terms(text)

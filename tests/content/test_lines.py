@@ -78,3 +78,13 @@ def test_a_page_without_text_has_no_lines() -> None:
         page = read(html)
         assert not len(lines.split_lines(page))
         assert find_blocks(page) == ()
+
+
+def test_a_long_list_of_short_lines_keeps_its_line_breaks() -> None:
+    """Several short lines of a huge page are judged as one, and their text has all line breaks."""
+    count = 2 * lines.MAX_SHORT_LINES + 5
+    page = read("<main>" + "".join(f"<p>word <b>nr</b> {i}" for i in range(count)) + "</main>")
+    merged = lines.split_lines(page)
+    assert len(merged) < count
+    assert "\n".join(merged.texts) == page.text()
+    assert lines.split_lines_python(page).texts == merged.texts

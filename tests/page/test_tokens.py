@@ -72,3 +72,32 @@ def test_stems_and_stop_words_depend_on_the_language() -> None:
 def test_every_named_stemmer_exists() -> None:
     for language in terms.STEMMERS:
         assert terms.stem(["word"], language)
+
+
+MIXED_TEXT = st.text(alphabet="aéΣ’'1,. \n中文字かアกำ\u3099\u2e80", max_size=150)
+
+
+@given(MIXED_TEXT, st.sampled_from([7, 20, 64]))
+@settings(max_examples=300, deadline=None)
+def test_a_long_text_has_the_same_tokens_in_parts(text: str, size: int) -> None:
+    """Parts are cut at white space, and between characters of a script without spaces so that no pair is lost."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(terms, "BLOCK_CHARS", size)
+        assert [token for block in terms.token_blocks(text) for token in block] == terms.tokens(text)
+
+
+@given(MIXED_TEXT, st.booleans(), st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_a_long_page_has_the_same_terms(text: str, stemmed: bool, stops: bool) -> None:
+    """Its words are copied only when they are read."""
+    tree = read(f"<html lang=en><p>{text}<p>the End of {text[:9]}")
+    small = terms.terms_of(tree, stemmed=stemmed, stops=stops)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(terms, "MAX_COPIED_CHARS", 0)
+        large = terms.terms_of(tree, stemmed=stemmed, stops=stops)
+    assert (tuple(large.words), large.ids.tolist(), large.at.tolist()) == (
+        small.words,
+        small.ids.tolist(),
+        small.at.tolist(),
+    )
+    assert [large.words[i] for i in range(len(large.words))] == list(small.words)

@@ -132,6 +132,7 @@ VerdictKind = Literal["matches", "none", "error", "blocked", "missing"]
 
 DIGITS = late_pattern(r"\d+")
 MAX_CACHED = 20_000  # safety limit: texts and places cached across pages
+MAX_CACHED_CHARS = 200  # safety limit: characters of such a text; longer ones are rarely repeated
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -333,13 +334,13 @@ class _PlacedTexts:
         self.tree, self.query = tree, query
         self.echo = _echo_pattern(query)
         self.places = _places(tree)
-        rows = tree.chunk_row.tolist()
+        rows = memoryview(tree.chunk_row.data)
         texts = ((self.places[row], self.plain(text)) for text, row in zip(tree.chunks, rows, strict=True))
         self.texts = frozenset((place, text) for place, text in texts if any(map(str.isalpha, text)))
 
     def plain(self, text: str) -> str:
         """Remove numbers and the echo of the query from a text."""
-        text = _without_numbers(text)
+        text = _without_numbers(text) if len(text) <= MAX_CACHED_CHARS else _without_numbers.__wrapped__(text)
         return " ".join((self.echo.sub(" ", text) if self.echo else text).split())
 
     def echo_places(self) -> frozenset[str]:

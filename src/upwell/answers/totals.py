@@ -11,11 +11,13 @@ unknown noun is recognised if it fits.
 """
 
 import re
+from array import array
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
+from itertools import islice
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -153,6 +155,9 @@ MAX_AROUND_CHARS = 40  # before and after a number in which words are searched
 MAX_SHORT_LINE = 60  # characters of a line that states little more than a number
 MAX_LONG_NUMBERS = 3  # numbers of a line with a range and a total; a line with more is a date, a pager or data
 MAX_CANDIDATES = 400  # safety limit: a page with more numbers outside its records has records that were not read
+# Safety limit: lines with numbers at the beginning of a page, and at its end, that are read; those between are in a list of thousands.
+MAX_NUMBERED_LINES = 10_000
+MAX_PARTS = 10_000  # lines that are joined at once
 MAX_CACHED_LINES = 10_000  # safety limit: lines whose numbers are cached: most lines of an answer occur on others too
 MAX_LENGTH_RATIO = 2.0  # of a range to the list of records, or vice versa: some records may be misread; not swept
 MAX_RANGE_LENGTH = 10_000  # matches on one page
@@ -393,7 +398,8 @@ class TotalCandidates:
         self.lines, page_text = _lines_with_numbers(tree)
         self._inside(page_text)
         self.outside = [line for line in self.lines if not self.is_inside[line.at] and not self._is_fixed(line)]
-        numbers = [(line, number) for line in self.outside for number in _numbers_in(line.text)][:MAX_CANDIDATES]
+        all_numbers = ((line, number) for line in self.outside for number in _numbers_in(line.text))
+        numbers = list(islice(all_numbers, MAX_CANDIDATES))
         for line in self._header_lines():
             numbers += [(line, number) for number in _numbers_in(line.text)]
         self.found = [
@@ -413,15 +419,22 @@ class TotalCandidates:
                 at = start + len(plain)
                 spans.append((start, at))
         starts = [start for start, _ in spans]
-        joined = "\n".join(self.texts)
-        words, searched = frozenset((*joined.split(), *self.texts)), joined[:MAX_SEARCHED_CHARS]
         self.is_inside: list[bool] = []
+        unsure: dict[str, list[int]] = {}  # the numbers of lines with a text that may be part of a record
         for line in self.lines:
             span = bisect_right(starts, line.start) - 1
             inside = span >= 0 and line.start < spans[span][1]
             if not inside and self.texts and (not spans or LETTER.search(line.text)):
-                inside = line.text in words or line.text in searched
+                unsure.setdefault(line.text, []).append(line.at)
             self.is_inside.append(inside)
+        if unsure:
+            searched = "\n".join(self.texts[:MAX_SEARCHED_CHARS])[:MAX_SEARCHED_CHARS]
+            known = unsure.keys() & {text for text in self.texts if text in unsure}
+            known |= {word for text in self.texts for word in text.split() if word in unsure}
+            for text, numbers in unsure.items():
+                if text in known or text in searched:
+                    for at in numbers:
+                        self.is_inside[at] = True
         first = next((line for line in self.lines if self.is_inside[line.at]), None)
         last = next((line for line in reversed(self.lines) if self.is_inside[line.at]), None)
         self.first = first.at if first else None
@@ -667,27 +680,41 @@ def _span(line: _Line, pair: Sequence[_NumberInLine], total: _NumberInLine, reco
 
 def _lines_with_numbers(tree: TagTree) -> tuple[list[_Line], str]:
     """Return the lines of a page that contain a number, and the text of the page without line breaks, which they refer to."""
-    lines: list[_Line] = []
-    first_chunk = _first_chunks(tree)
+    found: list[tuple[str, int, int]] = []  # text, start and number of a line
+    last: deque[tuple[str, int, int]] = deque(maxlen=MAX_NUMBERED_LINES)
     parts: list[str] = []
     start = 0
-    for at, raw in enumerate(tree.text().split("\n")):
+    for at, raw in enumerate(_lines_of(tree.text())):
         plain = " ".join(raw.split())
         if len(plain) <= MAX_LINE_CHARS and DIGITS.search(plain):
-            lines.append(_Line(plain, len(lines), start, first_chunk[at]))
+            (found if len(found) < MAX_NUMBERED_LINES else last).append((plain, start, at))
         if plain:
             parts.append(plain)
             start += len(plain) + 1
+            if len(parts) == MAX_PARTS:
+                parts = [" ".join(parts)]
+    firsts = _first_chunks(tree)
+    lines = [_Line(text, i, start, firsts[at]) for i, (text, start, at) in enumerate((*found, *last))]
     return lines, " ".join(parts)
 
 
-def _first_chunks(tree: TagTree) -> list[int]:
+def _lines_of(text: str) -> Iterator[str]:
+    """Yield the lines of a text, without a list of all of them."""
+    start = 0
+    while (end := text.find("\n", start)) >= 0:
+        yield text[start:end]
+        start = end + 1
+    yield text[start:]
+
+
+def _first_chunks(tree: TagTree) -> Sequence[int]:
     """Return the first chunk of each line of the text of a page."""
-    firsts: list[int] = []
-    for chunk, (gap, text) in enumerate(zip(tree.chunk_gap.tolist(), tree.chunks, strict=True)):
+    firsts = array("i")
+    for chunk, (gap, text) in enumerate(zip(memoryview(tree.chunk_gap.data), tree.chunks, strict=True)):
         if gap == BROKEN or chunk == 0:
             firsts.append(chunk)
-        firsts += [chunk] * text.count("\n")
+        for _ in range(text.count("\n")):
+            firsts.append(chunk)
     return firsts or [0]
 
 

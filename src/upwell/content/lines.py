@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from upwell.content.name_groups import NameGroups
 from upwell.lexicon.scripts import CJK_RUN
 from upwell.native import compiled
-from upwell.page.path_signatures import BROKEN, INLINE, MAX_CACHED_SETS, SPACED, PathSignature, SignatureSet
+from upwell.page.path_signatures import BROKEN, INLINE, MAX_CACHED_SETS, PathSignature, SignatureSet
 from upwell.page.tokens import EDGE, tokens
 from upwell.page.tree import Ints, TagTree
 
@@ -77,7 +77,8 @@ ALL_ROLES, IS_ITEMS = (1 << ROLES) - 1, 1 << ROLE_NAMES.names.index("items")
 # A page with more than MAX_SHORT_LINES lines that have fewer than MIN_LINE_CHARS characters on average is no text but a table of numbers or
 # letters: several of its lines are read as one. A line needs 600 bytes for its features, and the shortest element with a text has 4.
 MAX_SHORT_LINES, MIN_LINE_CHARS = 10_000, 20
-GAP_TEXT = ("", " ", EDGE)  # text inserted for GLUED, SPACED and BROKEN when all lines are built at once
+MERGED = 3  # gap between lines that are read as one; the text keeps the line break
+GAP_TEXT = ("", " ", EDGE, "\n")  # text inserted for GLUED, SPACED, BROKEN and MERGED when all lines are built at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +108,7 @@ def _gaps(tree: TagTree) -> NDArray[np.int8]:
     if len(breaks) <= most:
         return gaps
     gaps = gaps.copy()
-    gaps[breaks] = SPACED
+    gaps[breaks] = MERGED
     gaps[breaks[:: -(-len(breaks) // most)]] = BROKEN
     return gaps
 

@@ -160,10 +160,11 @@ def _query_name(query_input: object) -> str:
 def _markup_targets(tree: TagTree) -> Iterator[tuple[str, str]]:
     """Yield target and query variable of each SearchAction in microdata or RDFa."""
     inside = 0  # end of the previous action: elements inside an action are not actions of their own
-    for action, attributes in tree.attributes.items():
+    item_types, rdfa_types = tree.attribute_by_row("itemtype"), tree.attribute_by_row("typeof")
+    for action in sorted({*item_types, *rdfa_types}):
         if action < inside:
             continue
-        types = (attributes.get("itemtype") or attributes.get("typeof") or "").split()
+        types = (item_types.get(action) or rdfa_types.get(action) or "").split()
         if "SearchAction" not in [name.rsplit("/", 1)[-1].rsplit(":", 1)[-1] for name in types]:
             continue
         targets, query_name = [], ""

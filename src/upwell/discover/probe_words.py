@@ -7,12 +7,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
-from itertools import compress, zip_longest
+from itertools import compress, islice, zip_longest
 
 import numpy as np
 
 from upwell.lexicon.frequent_words import MAX_FREQUENT, list_language, most_frequent, zipf
-from upwell.lexicon.scripts import is_latin, is_unspaced
+from upwell.lexicon.scripts import UNSPACED_RUN, is_latin, is_unspaced
 from upwell.page.language import language_of
 from upwell.page.tokens import characters, query_words, stop_words_of, terms_of
 from upwell.page.tree import TagTree
@@ -52,7 +52,9 @@ MAX_LINK_CHARS = 200  # characters of a link text whose parts are counted
 LETTERS = re.compile(r"[^\W\d_]+")
 GAPS = ("", " ", "\n")  # separators between chunks, as `page.tree` numbers them
 NO_SPACE = re.compile(r"\S+")
-MAX_TEXT_CHARS = 100_000  # safety limit: text of a page from which words are chosen
+MAX_TEXT_CHARS = 100_000  # safety limit: text of a page from which words are chosen …
+MAX_UNSPACED_CHARS = 30_000  # … and the same without spaces, where each character begins a pair
+MAX_PAGE_WORDS = 10_000  # safety limit: words of a page, rare ones first; no site is asked so many
 
 
 def nonsense(rng: np.random.Generator, count: int, language: str = "en") -> tuple[str, ...]:
@@ -118,12 +120,22 @@ def words_of_page(tree: TagTree) -> tuple[str, ...]:
     For scripts without spaces, runs and pairs of characters alternate: some sources find only one of the two.
     """
     content = terms_of(tree, stops=False)
-    counts = np.bincount(content.ids, minlength=len(content.words))
-    words = [
-        word for i in np.argsort(counts, kind="stable") if _is_long(word := content.words[i]) and not word.isdigit()
-    ]
-    runs = [run for run in query_words(tree.text()[:MAX_TEXT_CHARS]) if is_unspaced(run) and len(run) > MIN_CHARACTERS]
+    counts = np.bincount(content.ids, minlength=len(content.words)).astype(np.int32)
+    order = np.argsort(counts, kind="stable").astype(np.int32)
+    rare_first = (word for i in memoryview(order.data) if _is_long(word := content.words[i]) and not word.isdigit())
+    words = list(islice(rare_first, MAX_PAGE_WORDS))
+    text = _beginning(tree.text())
+    runs = [run for run in query_words(text) if is_unspaced(run) and len(run) > MIN_CHARACTERS]
     return _alternate(list(dict.fromkeys(runs)), words) if runs else tuple(words)
+
+
+def _beginning(text: str) -> str:
+    """Return the text from which words are chosen."""
+    text = text[:MAX_TEXT_CHARS]
+    if len(text) > MAX_UNSPACED_CHARS and not text.isascii():
+        unspaced = sum(map(len, UNSPACED_RUN.findall(text[:MAX_UNSPACED_CHARS])))
+        text = text[:MAX_UNSPACED_CHARS] if unspaced > MAX_UNSPACED_CHARS / 2 else text
+    return text
 
 
 def probe_words(rng: np.random.Generator, tree: TagTree, count: int = 100) -> Iterator[str]:
@@ -164,7 +176,7 @@ def _content_words(page: TagTree, language: str) -> tuple[str, ...]:
         chars += len(pieces[-1])
         if chars >= MAX_TEXT_CHARS:
             break
-    text = "".join(pieces)[:MAX_TEXT_CHARS]
+    text = _beginning("".join(pieces))
     counts = Counter(
         word
         for part in NO_SPACE.finditer(text)

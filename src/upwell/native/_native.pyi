@@ -1,7 +1,7 @@
 """Types of the native module; native.h documents arguments, columns and results."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,13 +46,23 @@ class Attributes(Mapping[int, Mapping[str, str | None]]):
 # tokens.c
 
 def tokens(text: str) -> list[str] | None: ...
+@overload
 def terms(
-    text: str, parts: list[list[str]]
+    text: str, parts: list[list[str]], as_spans: Literal[False] = False
 ) -> tuple[
     list[str],  # words
     bytes,  # ids: int32[tokens]
     bytes,  # begins: int32[chunks + 1]
     list[str],  # left
+]: ...
+@overload
+def terms(
+    text: str, parts: list[list[str]], as_spans: Literal[True]
+) -> tuple[
+    tuple[str, bytes],  # text in lower case, spans: int32[words][2]
+    bytes,
+    bytes,
+    list[str],
 ]: ...
 def columns_of(words: list[str], fields: dict[str, str]) -> list[str | None] | None: ...
 

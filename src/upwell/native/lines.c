@@ -18,13 +18,13 @@ static PyObject *text_of(PyObject *chunks, const char *gap, Py_ssize_t first, Py
     Py_UCS4 most = 127;
     for (Py_ssize_t c = first; c < last; c++) {
         PyObject *chunk = PyTuple_GET_ITEM(chunks, c);
-        length += PyUnicode_GET_LENGTH(chunk) + (c > first && gap[c] == SPACED);
+        length += PyUnicode_GET_LENGTH(chunk) + (c > first && gap[c] != GLUED);
         if (PyUnicode_MAX_CHAR_VALUE(chunk) > most) most = PyUnicode_MAX_CHAR_VALUE(chunk);
     }
     PyObject *text = PyUnicode_New(length, most);
     for (Py_ssize_t c = first; text && c < last; c++) {
         PyObject *chunk = PyTuple_GET_ITEM(chunks, c);
-        if (c > first && gap[c] == SPACED) PyUnicode_WRITE(PyUnicode_KIND(text), PyUnicode_DATA(text), made++, ' ');
+        if (c > first && gap[c] != GLUED) PyUnicode_WRITE(PyUnicode_KIND(text), PyUnicode_DATA(text), made++, gap[c] == SPACED ? ' ' : '\n');
         Py_ssize_t size = PyUnicode_GET_LENGTH(chunk);
         if (size && PyUnicode_CopyCharacters(text, made, chunk, 0, size) < 0) Py_CLEAR(text);
         made += size;

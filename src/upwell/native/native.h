@@ -89,8 +89,9 @@
    tokens(text) -> list[str] or None
        Return the tokens of a text; None if it has a script that only Python splits. Reference: `plain_tokens`.
 
-   terms(text, parts) -> (words, ids, begins, left)
-       Number the tokens of all chunks of a page. Reference: `plain_terms`.
+   terms(text, parts, as_spans=False) -> (words, ids, begins, left)
+       Number the tokens of all chunks of a page. Reference: `plain_terms`. If `as_spans`, the words are (text in lower case, begin and end
+       of each word in it), and there are no parts.
        text          str                 chunks separated by NUL
        parts         list[list[str]]     tokens of the chunks that only Python splits, in order
        words         list[str]           distinct tokens in order of appearance

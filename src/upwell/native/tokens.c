@@ -172,11 +172,12 @@ done:
 
 /* Terms: each distinct word gets a number, in order of appearance. */
 
-typedef struct { uint64_t hash; const char *data; size_t size; } Word;   /* its characters, each as wide as those of the text */
+typedef struct { const char *data; uint32_t hash, size; } Word;   /* its characters, each as wide as those of the text */
 
 typedef struct {
     Chars text;
-    PyObject *low, *list;
+    PyObject *low, *list;                    /* list: NULL if no str is made for a word */
+    Ints spans;                              /* else begin and end of each word in the text */
     PyObject *parts, *left;                  /* lists: tokens of the chunks that only Python splits, and chunks without tokens */
     Py_ssize_t next_part;
     char **others;                           /* copies of those tokens, which are not parts of the text */
@@ -208,18 +209,23 @@ static int more_words(Words *w) {
 
 /* Return the number of a word, or -1; its str is `word`, or if that is NULL the part of the text from begin to end. */
 INLINE int32_t number_of(Words *w, const char *data, size_t size, PyObject *word, Py_ssize_t begin, Py_ssize_t end) {
-    uint64_t hash = hash_bytes((const unsigned char *)data, size);
+    uint64_t whole = hash_bytes((const unsigned char *)data, size);
+    uint32_t hash = (uint32_t)(whole ^ whole >> 32);
     if (w->count == w->room && more_words(w) < 0) return -1;
     size_t slot = hash & w->mask;
     for (; w->table[slot] >= 0; slot = (slot + 1) & w->mask) {
         const Word *known = &w->words[w->table[slot]];
         if (known->hash == hash && known->size == size && !memcmp(known->data, data, size)) return w->table[slot];
     }
-    word = word ? Py_NewRef(word) : PyUnicode_Substring(w->low, begin, end);
-    int failed = word ? PyList_Append(w->list, word) : -1;
-    Py_XDECREF(word);
-    if (failed) return -1;
-    w->words[w->count] = (Word){hash, data, size};
+    if (!w->list) {
+        if (push(&w->spans, (int32_t)begin) || push(&w->spans, (int32_t)end)) return -1;
+    } else {
+        word = word ? Py_NewRef(word) : PyUnicode_Substring(w->low, begin, end);
+        int failed = word ? PyList_Append(w->list, word) : -1;
+        Py_XDECREF(word);
+        if (failed) return -1;
+    }
+    w->words[w->count] = (Word){data, hash, (uint32_t)size};
     w->table[slot] = (int32_t)w->count;
     return (int32_t)w->count++;
 }
@@ -296,26 +302,34 @@ INLINE int number_all(Words *w, int kind, Ints *ids, Ints *begins) {
 PyObject *native_terms(PyObject *module, PyObject *args) {
     PyObject *text, *parts, *result = NULL;
     (void)module;
-    if (!PyArg_ParseTuple(args, "UO!", &text, &PyList_Type, &parts)) return NULL;
+    int as_spans = 0;
+    if (!PyArg_ParseTuple(args, "UO!|p", &text, &PyList_Type, &parts, &as_spans)) return NULL;
+    if (as_spans && PyList_GET_SIZE(parts)) { PyErr_SetString(PyExc_ValueError, "words of parts are no parts of the text"); return NULL; }
     PyObject *low = folded(text);
     if (!low) return NULL;
-    Words w = {.text = {PyUnicode_KIND(low), PyUnicode_DATA(low), PyUnicode_GET_LENGTH(low)}, .low = low, .list = PyList_New(0), .parts = parts,
-               .left = PyList_New(0)};
+    Words w = {.text = {PyUnicode_KIND(low), PyUnicode_DATA(low), PyUnicode_GET_LENGTH(low)}, .low = low, .list = as_spans ? NULL : PyList_New(0),
+               .parts = parts, .left = PyList_New(0)};
     Ints ids = {0}, begins = {0};
-    int failed = !w.list || !w.left || push(&begins, 0);
+    int failed = (!w.list && !as_spans) || !w.left || w.text.length > INT32_MAX || push(&begins, 0);
     if (!failed) {
         if (w.text.kind == PyUnicode_1BYTE_KIND) failed = number_all(&w, PyUnicode_1BYTE_KIND, &ids, &begins);
         else if (w.text.kind == PyUnicode_2BYTE_KIND) failed = number_all(&w, PyUnicode_2BYTE_KIND, &ids, &begins);
         else failed = number_all(&w, PyUnicode_4BYTE_KIND, &ids, &begins);
     }
-    if (!failed && !push(&begins, (int32_t)ids.length)) result = Py_BuildValue("(ONNO)", w.list, as_bytes(&ids), as_bytes(&begins), w.left);
+    PyMem_Free(w.words);   /* before the columns are copied */
+    PyMem_Free(w.table);
+    if (!failed && !push(&begins, (int32_t)ids.length)) {
+        PyObject *words = as_spans ? Py_BuildValue("(ON)", low, as_bytes(&w.spans)) : Py_NewRef(w.list);
+        PyMem_Free(w.spans.at);
+        w.spans.at = NULL;
+        if (words) result = Py_BuildValue("(NNNO)", words, as_bytes(&ids), as_bytes(&begins), w.left);
+    }
     Py_XDECREF(w.list);
     Py_XDECREF(w.left);
     Py_DECREF(low);
     for (Py_ssize_t i = 0; i < w.other_count; i++) PyMem_Free(w.others[i]);
     PyMem_Free(w.others);
-    PyMem_Free(w.words);
-    PyMem_Free(w.table);
+    PyMem_Free(w.spans.at);
     PyMem_Free(ids.at);
     PyMem_Free(begins.at);
     return result;

@@ -262,7 +262,9 @@ def _value_as_html(value: object, depth: int, prefix: str) -> str:
         if len(value) > MAX_NUMBERS and not any(
             isinstance(item, str) or (item and isinstance(item, dict | list)) for item in value
         ):
-            return f"<ul><li>{' '.join(str(item) for item in value if isinstance(item, int | float))}</li></ul>"
+            blocks = (value[at : at + MAX_NUMBERS] for at in range(0, len(value), MAX_NUMBERS))
+            texts = (" ".join(str(item) for item in block if isinstance(item, int | float)) for block in blocks)
+            return f"<ul><li>{' '.join(text for text in texts if text)}</li></ul>"
         return "<ul>" + "".join(f"<li>{_value_as_html(item, depth - 1, '')}</li>" for item in value) + "</ul>"
     if isinstance(value, dict):
         return (

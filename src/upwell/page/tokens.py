@@ -10,11 +10,13 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
+from itertools import compress, pairwise
+from typing import overload
 
 import numpy as np
 import Stemmer
 import stop_words
+from numpy.typing import NDArray
 
 from upwell.lazy import late_pattern
 from upwell.lexicon.scripts import CJK_RUN, UNSPACED, UNSPACED_RUN, is_unspaced
@@ -30,6 +32,7 @@ __all__ = [
     "stem",
     "stop_words_of",
     "terms_of",
+    "token_blocks",
     "tokens",
     "words_of_query",
 ]
@@ -51,6 +54,7 @@ LETTER = rf"[\w{MARKS}]"
 WORD = rf"{LETTER}+(?:[{JOINERS}]{LETTER}+)*"
 CHARACTER = late_pattern(rf".[{MARKS}{JOINERS}]*", re.S)
 AMOUNT = r"\b\d{1,3}(?:[.,٬]\d{3})+\b"  # an amount in groups of three digits is one token
+SPACE = re.compile(r"\s")
 MARK = late_pattern(f"[{MARKS}{JOINERS}]")
 PLAIN_TOKEN = late_pattern(rf"{AMOUNT}|\w+(?:['’]\w+)*")
 TOKEN = late_pattern(rf"{AMOUNT}|{WORD}(?:['’]{WORD})*")
@@ -63,6 +67,9 @@ SAME_SCRIPT = late_pattern(
     "[\u2e80-\u2fdf\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+|[\u30a0-\u30ff]+|[\uac00-\ud7af]+"
 )
 MAX_GLUED_CHARS = 200  # longest word over several elements that is divided among them exactly; a safety limit
+BLOCK_CHARS = 20_000  # characters of a long text that are tokenised at once: a token needs up to 40 times its size
+MAX_COPIED_CHARS = 50_000  # characters of a page from which on its distinct words are copied only when they are read
+MAX_CUT_TRIES = 1000  # characters before the end of a block among which a place to cut unspaced text is looked for
 MAX_RUN = 12  # longest run of an unspaced script that is a query as a whole; a longer run is a sentence; not swept
 
 
@@ -70,7 +77,7 @@ MAX_RUN = 12  # longest run of an unspaced script that is a query as a whole; a 
 class Terms:
     """Terms of one page: `ids` are indices into `words` in document order; chunk c has ids[at[c]:at[c+1]]."""
 
-    words: tuple[str, ...]
+    words: Sequence[str]
     ids: Ints
     at: Ints
 
@@ -81,6 +88,34 @@ class Terms:
     def counts(self, tree: TagTree, row: int = 0) -> Ints:
         """Return how often each word occurs in a subtree."""
         return np.bincount(self.slice(tree, row), minlength=len(self.words)).astype(np.int32)
+
+
+class LateWords(Sequence[str]):
+    """Words of a long text, each of which is copied from the text when it is read: a str needs 60 bytes, a word here eight."""
+
+    def __init__(self, text: str, spans: Ints) -> None:
+        self._text, self._spans = text, spans  # begin and end of each word
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> "LateWords": ...
+    def __getitem__(self, at: int | slice) -> "str | LateWords":
+        if isinstance(at, slice):
+            return LateWords(self._text, self._spans[at])
+        begin, end = self._spans[at].tolist()
+        return self._text[begin:end]
+
+    def __iter__(self) -> Iterator[str]:
+        edges = iter(memoryview(self._spans.reshape(-1).data))
+        return (self._text[begin:end] for begin, end in zip(edges, edges, strict=True))
+
+    def where(self, kept: NDArray[np.bool_]) -> "LateWords":
+        """Return some of the words."""
+        return LateWords(self._text, self._spans[kept])
 
 
 def tokens(text: str) -> list[str]:
@@ -98,6 +133,37 @@ def plain_tokens(text: str) -> list[str]:
     """Return the same in pure Python; also used for scripts with combining marks or without spaces."""
     raw = _raw_tokens(text)
     return raw if text.isascii() or not UNSPACED_RUN.search(text) else _pairs(raw)
+
+
+def token_blocks(text: str) -> Iterator[list[str]]:
+    """Yield the tokens of a text in order, those of a part at a time.
+
+    >>> list(token_blocks("two words"))
+    [['two', 'words']]
+    """
+    at = 0
+    while at < len(text):
+        end, at_next = _cut_between_tokens(text, at, at + BLOCK_CHARS)
+        yield tokens(text[at:end])
+        at = at_next
+
+
+def _cut_between_tokens(text: str, first: int, wanted: int) -> tuple[int, int]:
+    """Return the end of a part of a text that begins at `first`, near `wanted`, and the beginning of the next part.
+
+    Parts end at white space. In unspaced text they share a character, so that each pair of characters is in one of them.
+    """
+    if wanted >= len(text):
+        return len(text), len(text)
+    space = max(text.rfind(" ", first + 1, wanted), text.rfind("\n", first + 1, wanted))
+    if space > 0:
+        return space, space
+    for at in range(wanted, max(first + 2, wanted - MAX_CUT_TRIES), -1):
+        around = text[at - 2 : at + 3]
+        if len(around) == 5 and CJK_RUN.fullmatch(around) and around.isalnum() and not MARK.search(around):
+            return at + 1, at
+    later = SPACE.search(text, wanted)
+    return (later.start(), later.start()) if later else (len(text), len(text))
 
 
 def query_words(text: str) -> list[str]:
@@ -151,17 +217,25 @@ def terms_of(tree: TagTree, *, stemmed: bool = False, stops: bool = True) -> Ter
     glued = [c for c in np.flatnonzero(tree.chunk_gap == GLUED).tolist() if c]
     if glued:
         chunks = _joined_chunks(chunks, glued)
-    text = EDGE.join(chunks)
-    if compiled is None:
-        words, ids, at = plain_terms(text)
-    else:
-        words, numbers, begins, left = compiled.terms(text, [])
-        if left:  # chunks in scripts that only Python splits
-            words, numbers, begins, left = compiled.terms(text, [plain_tokens(chunk) for chunk in left])
-        ids, at = np.frombuffer(numbers, np.int32), np.frombuffer(bytearray(begins), np.int32)
+    words, ids, at = _numbered_terms(EDGE.join(chunks))
     if glued:
         _divide_terms(at, tree.chunks, glued)
     return _normalize(words, ids, at, tree.language, stemmed, stops)
+
+
+def _numbered_terms(text: str) -> tuple[Sequence[str], Ints, Ints]:
+    """Compute `plain_terms`, in native code if there is any."""
+    if compiled is None:
+        return plain_terms(text)
+    words: Sequence[str]
+    if len(text) > MAX_COPIED_CHARS:
+        (low, spans), numbers, begins, left = compiled.terms(text, [], True)
+        words = LateWords(low, np.frombuffer(spans, np.int32).reshape(-1, 2))
+    else:
+        words, numbers, begins, left = compiled.terms(text, [])
+    if left:  # chunks in scripts that only Python splits
+        words, numbers, begins, left = compiled.terms(text, [plain_tokens(chunk) for chunk in left])
+    return words, np.frombuffer(numbers, np.int32), np.frombuffer(bytearray(begins), np.int32)
 
 
 def _joined_chunks(chunks: Sequence[str], glued: Sequence[int]) -> list[str]:
@@ -223,24 +297,38 @@ def plain_terms(text: str) -> tuple[list[str], Ints, Ints]:
     return words, ids, at
 
 
-def _normalize(words: list[str], ids: Ints, at: Ints, language: str, stemmed: bool, stops: bool) -> Terms:
+def _normalize(words: Sequence[str], ids: Ints, at: Ints, language: str, stemmed: bool, stops: bool) -> Terms:
     """Stem words and remove stop words, and renumber the ids accordingly."""
+    if isinstance(words, list):
+        words = tuple(words)
+    stemmed = stemmed and language in STEMMERS
     if stops and not stemmed:
-        return Terms(tuple(words), ids, at)
+        return Terms(words, ids, at)
     drop = frozenset[str]() if stops else stop_words_of(language)
-    names = stem(words, language) if stemmed else words
+    if not stemmed:
+        kept_words = np.fromiter((word not in drop for word in words), np.bool_, len(words))
+        numbers = np.cumsum(kept_words, dtype=np.int32)
+        numbers -= 1
+        numbers[~kept_words] = -1
+        left = words.where(kept_words) if isinstance(words, LateWords) else tuple(compress(words, kept_words.tolist()))
+        return _without_dropped(left, numbers[ids], at)
+    names = stem(list(words), language)
     target: dict[str, int] = {}
     to = np.array(
         [-1 if word in drop else target.setdefault(name, len(target)) for word, name in zip(words, names, strict=True)],
         dtype=np.int32,
     )
-    if len(words):
-        ids = to[ids]
-    if not stops:
-        kept = ids >= 0
-        at = np.concatenate(([0], np.cumsum(kept)))[at].astype(np.int32)
-        ids = ids[kept]
-    return Terms(tuple(target), ids, at)
+    return _without_dropped(tuple(target), to[ids] if len(words) else ids, at)
+
+
+def _without_dropped(words: Sequence[str], ids: Ints, at: Ints) -> Terms:
+    """Return the terms whose ids are not -1."""
+    kept = ids >= 0
+    if kept.all():
+        return Terms(words, ids, at)
+    before = np.zeros(len(ids) + 1, dtype=np.int32)
+    np.cumsum(kept, out=before[1:])
+    return Terms(words, ids[kept], before[at])
 
 
 def stem(words: list[str], language: str) -> list[str]:

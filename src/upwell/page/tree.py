@@ -4,7 +4,7 @@ The walk is native code if that was built, else Python. Only this module uses th
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
 from typing import Any
 
@@ -89,6 +89,7 @@ MAX_DEPTH = 512
 MAX_FORMATTING = 32
 # Pages with at most this many tags are not checked: their worst nesting is parsed in a second.
 CHECK_DEPTH_FROM = 20_000
+NAMES_BLOCK_CHARS = 200_000  # characters of a page whose tag names are listed at once
 OTHER_TAG = "unknown"  # name of elements that are too many to be distinguished
 VOID = "area base br col embed hr img input link meta param source track wbr"
 # Elements that the parser closes implicitly: many open ones are siblings, not nested.
@@ -113,9 +114,12 @@ def limit_names(text: str) -> str:
     >>> limit_names("".join(f"<t{i}>x</t{i}>" for i in range(2001)))[-36:]
     '<t1999>x</t1999><unknown>x</unknown>'
     """
-    if len(set(NAME.findall(text))) <= MAX_TAG_NAMES:
-        return text
     names: set[str] = set()
+    for block in _names_in(text):
+        names.update(block)
+    if len(names) <= MAX_TAG_NAMES:
+        return text
+    names.clear()
 
     def limited(tag: re.Match[str]) -> str:
         if not tag[2]:
@@ -161,12 +165,30 @@ def limit_nesting(text: str) -> tuple[str, int]:
     return "".join(kept), dropped
 
 
+def _names_in(text: str) -> Iterator[list[str]]:
+    """Yield the names of the tags of a text, those of a part at a time: the list of all would need ten times the text."""
+    at = 0
+    while at < len(text):
+        end = text.rfind("<", at + 1, at + NAMES_BLOCK_CHARS) if at + NAMES_BLOCK_CHARS < len(text) else len(text)
+        if end < 0:
+            end = text.find("<", at + NAMES_BLOCK_CHARS)
+            end = len(text) if end < 0 else end
+        yield NAME.findall(text, at, end)
+        at = end
+
+
 def _is_too_deep(text: str) -> bool:
     """Return True if any tag is nested too deep; one vectorised pass, enough for most large pages."""
-    names = NAME.findall(TEXTS.sub(" ", text))
+    numbers: dict[str, int] = {}
+    blocks: list[Ints] = []
+    for block in _names_in(TEXTS.sub(" ", text)):
+        for name in block:
+            numbers.setdefault(name, len(numbers))
+        blocks.append(np.fromiter(map(numbers.__getitem__, block), np.int32, len(block)))
+    names = np.concatenate(blocks) if blocks else np.zeros(0, np.int32)
     for formatting, limit in ((True, MAX_FORMATTING), (False, MAX_DEPTH)):
-        steps = {name: _depth_change(name.lower(), formatting) for name in set(names)}
-        depth = np.cumsum(np.fromiter(map(steps.__getitem__, names), np.int32, len(names)))
+        steps = np.array([_depth_change(name.lower(), formatting) for name in numbers], np.int32)
+        depth = np.cumsum(steps[names] if len(names) else names, dtype=np.int32)
         lowest = np.minimum(np.minimum.accumulate(depth), 0)  # end tags without a start tag do not count
         if (depth - lowest).max(initial=0) > limit:
             return True

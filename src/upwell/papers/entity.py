@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from upwell.page.tokens import tokens
+from upwell.page.tokens import token_blocks, tokens
 from upwell.page.tree import TagTree
 from upwell.urls.hosts import site_host
 
@@ -347,11 +347,21 @@ def _length_weight(name: str) -> float:
 # Empty pages (§5): an answer that is similar to the answers to nonsense queries, the background pages, is empty.
 
 
+# Safety limit: distinct tokens of a page from which on its text is not compared. The signatures of
+# several answers are held at once, and a token needs 130 bytes.
+MAX_SIGNATURE_TOKENS = 50_000
+
+
 def page_signature(tree: TagTree, query: str) -> frozenset[str]:
     """Entity §5: return the tokens of a page, after Madhavan et al. 2008, without numbers, dates and the echo of the query."""
     echo, query_text = set(tokens(query)), query.strip().lower() or "\0"
-    own = (token for token in set(tokens(tree.text())) - echo if query_text not in token)
-    return frozenset(token for token in own if token.isalpha() or not any(map(str.isdigit, token)))
+    signature: set[str] = set()
+    for block in token_blocks(tree.text()):
+        own = (token for token in set(block) - echo - signature if query_text not in token)
+        signature.update(token for token in own if token.isalpha() or not any(map(str.isdigit, token)))
+        if len(signature) >= MAX_SIGNATURE_TOKENS:
+            break
+    return frozenset(signature)
 
 
 def background_similarity(signature: Set[str], background: Sequence[Set[str]]) -> float:
@@ -363,7 +373,10 @@ def background_similarity(signature: Set[str], background: Sequence[Set[str]]) -
     >>> background_similarity({"no", "results"}, [{"no", "results"}, {"no", "matches"}])
     0.6666666666666666
     """
-    similarities = [len(signature & other) / max(1, len(signature | other)) for other in background]
+    similarities: list[float] = []
+    for other in background:
+        shared = len(signature & other)
+        similarities.append(shared / max(1, len(signature) + len(other) - shared))
     return sum(similarities) / len(similarities) if similarities else 0.0
 
 

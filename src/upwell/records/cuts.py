@@ -95,46 +95,66 @@ def candidate_cuts(
     cuts: dict[tuple[bytes, bytes], Cut] = {}
     if len(leaves) < 2:
         return []
-    tables = [_PathTable(leaves, by_class=False), _PathTable(leaves, by_class=True)]
+    by_tag = _PathTable(leaves, by_class=False)
+    tables = [by_tag, _PathTable(leaves, by_class=True, like=by_tag)]
     chars_before = _sums(leaves.chars if chars is None else chars)
     is_option = np.isin(leaves.row, leaves.tree.rows("option"))  # options of a form are not records
+    rows = leaves.ancestors_at(0)
     for depth in range(leaves.max_depth + 1):
-        level = _Level(leaves, depth)
-        leaders_in: dict[bytes, list[_Leader]] = {}
-        cut_at: dict[bytes, Cut] = {}  # by record starts: many leaders give the same cut
+        level = _Level(leaves, depth, rows)
+        rows = level.unit_row
         container_chars = chars_before[level.ends] - chars_before[level.starts]
-        for group in _container_groups(level, tables, container_chars, MIN_TEXT_SHARE * chars_before[-1]):
-            ranges = group.containers.tobytes()  # a tag path and a class path often give the same containers
-            if (leaders := leaders_in.get(ranges)) is None:
-                inside = leaves_in_ranges(level.starts[group.containers], level.ends[group.containers])
-                is_form = bool(is_option[inside].all())
-                leaders = [] if is_form else list(_leaders(leaves, level, inside, tables, max_records))
-                leaders_in[ranges] = leaders
-            for leader in leaders:
-                record_starts = leader.starts.tobytes()
-                if (known := cut_at.get(record_starts)) is None:
-                    cut = _cut(level, leader.starts, depth)
-                    known = cut_at[record_starts] = cuts.setdefault((record_starts, cut.ends.tobytes()), cut)
-                if known.depth == depth:  # of containers with the same cut keep the shallowest
-                    known.keys.add(
-                        CutKey(
-                            group.all_containers, group.by_class, group.path, leader.how, leader.by_class, leader.path
-                        )
-                    )
+        groups = _container_groups(level, tables, container_chars, MIN_TEXT_SHARE * chars_before[-1])
+        _add_cuts(cuts, leaves, level, groups, is_option, tables, max_records)
+        del level, container_chars, groups  # before those of the next level are made
+    del by_tag, tables, chars_before, is_option, rows
     return [_trimmed(leaves, cut) for cut in cuts.values()]
+
+
+def _add_cuts(
+    cuts: dict[tuple[bytes, bytes], Cut],
+    leaves: Leaves,
+    level: "_Level",
+    groups: Iterator["_ContainerGroup"],
+    is_option: Flags,
+    tables: list["_PathTable"],
+    max_records: int,
+) -> None:
+    """Add the cuts of a level, by starts and ends of their records."""
+    depth = level.depth
+    leaders_in: dict[bytes, list[_Leader]] = {}
+    cut_at: dict[bytes, Cut] = {}  # by record starts: many leaders give the same cut
+    for group in groups:
+        ranges = group.containers.tobytes()  # a tag path and a class path often give the same containers
+        if (leaders := leaders_in.get(ranges)) is None:
+            inside = _inside(level.starts[group.containers], level.ends[group.containers])
+            is_form = bool(is_option[inside].all())
+            leaders = [] if is_form else list(_leaders(leaves, level, inside, tables, max_records))
+            leaders_in[ranges] = leaders
+            del inside
+        for leader in leaders:
+            record_starts = leader.starts.tobytes()
+            if (known := cut_at.get(record_starts)) is None:
+                cut = _cut(level, leader.starts, depth)
+                known = cut_at[record_starts] = cuts.setdefault((record_starts, cut.ends.tobytes()), cut)
+            if known.depth == depth:  # of containers with the same cut keep the shallowest
+                known.keys.add(
+                    CutKey(group.all_containers, group.by_class, group.path, leader.how, leader.by_class, leader.path)
+                )
 
 
 class _PathTable:
     """Paths of a page, numbered from 0 in the order of their hashes: `names[code[i]]` is the path of leaf i; 0 is "no path"."""
 
-    def __init__(self, leaves: Leaves, *, by_class: bool) -> None:
+    def __init__(self, leaves: Leaves, *, by_class: bool, like: "_PathTable | None" = None) -> None:
         self.by_class = by_class
         self._tree = leaves.tree
         signatures = leaves.tree.signature_set
         of_signature: Hashes = signatures.class_path if by_class else signatures.tag_path
         self.names: Hashes = np.unique(np.append(of_signature, np.uint64(0)))
         self._code_of_signature: Ints = np.searchsorted(self.names, of_signature).astype(np.int32)
-        self.code: Ints = self.of_rows(leaves.row)
+        is_same = like is not None and np.array_equal(like._code_of_signature, self._code_of_signature)
+        self.code: Ints = like.code if like is not None and is_same else self.of_rows(leaves.row)
 
     def name_of(self, row: int) -> int:
         """Return the path of a row."""
@@ -150,9 +170,10 @@ class _PathTable:
 class _Level:
     """Rows of one depth as containers, with their units."""
 
-    def __init__(self, leaves: Leaves, depth: int) -> None:
+    def __init__(self, leaves: Leaves, depth: int, container: Ints) -> None:
         n = len(leaves)
-        self.container, self.unit_row = leaves.ancestors_at(depth), leaves.ancestors_at(depth + 1)
+        self.depth = depth
+        self.container, self.unit_row = container, leaves.ancestors_at(depth + 1)
         begins_container = np.ones(n, dtype=bool)
         begins_container[1:] = self.container[1:] != self.container[:-1]
         self.begins_unit = begins_container.copy()
@@ -206,28 +227,40 @@ class _Leader(NamedTuple):
     starts: Ints
 
 
+def _inside(starts: Ints, ends: Ints) -> Ints | slice:
+    """Return the leaves of several containers; as a slice, of which no copy is needed, if nothing is between them."""
+    if np.array_equal(starts[1:], ends[:-1]):
+        return slice(int(starts[0]), int(ends[-1]))
+    return leaves_in_ranges(starts, ends)
+
+
 def _leaders(
-    leaves: Leaves, level: _Level, inside: Ints, tables: list[_PathTable], max_records: int
+    leaves: Leaves, level: _Level, inside: Ints | slice, tables: list[_PathTable], max_records: int
 ) -> Iterator[_Leader]:
     """Yield every way to recognise leaders that finds at least two among the units of a container group."""
     units = level.unit[inside]
-    starts = inside[level.begins_unit[inside]]
-    rows = level.unit_row[starts]
+    starts = (
+        level.unit_start[units[0] : units[-1] + 1] if isinstance(inside, slice) else inside[level.begins_unit[inside]]
+    )
     width = len(level.unit_start) + 1
     for table in tables:
         is_small = len(table.names) * width < 2**31
-        path_in_unit: NDArray[Any] = table.code[inside] if is_small else table.code[inside].astype(np.int64)
+        path_in_unit: NDArray[Any] = table.code[inside].astype(np.int32 if is_small else np.int64)
         path_in_unit *= width
         path_in_unit += units
-        path_in_unit = np.unique(path_in_unit)
+        path_in_unit.sort()
+        changes = np.ones(len(path_in_unit), dtype=bool)
+        np.not_equal(path_in_unit[1:], path_in_unit[:-1], out=changes[1:])
+        if not changes.all():
+            path_in_unit = path_in_unit[changes]
         at = path_in_unit % width
         path_in_unit //= width
         for code, some in _by_name(path_in_unit, level.unit_start[at], max_records):
             yield _Leader("has", table.by_class, int(table.names[code]), some)
-        del path_in_unit, at
+        del path_in_unit, at, changes
         for code, some in _by_name(table.code[starts], starts, max_records):
             yield _Leader("begins", table.by_class, int(table.names[code]), some)
-        for code, some in _by_name(table.of_rows(rows), starts, max_records):
+        for code, some in _by_name(table.of_rows(level.unit_row[starts]), starts, max_records):
             yield _Leader("is", table.by_class, int(table.names[code]), some)
     for separators, some in _by_name(leaves.separators_before[starts].astype(np.int32), starts, max_records):
         if separators:
@@ -302,9 +335,11 @@ def _similar_pieces(paths: Ints, starts: Ints, ends: Ints) -> Flags:
     n = len(starts)
     if n < MIN_TO_COMPARE:
         return np.ones(n, dtype=bool)
-    piece = np.repeat(np.arange(n), ends - starts)
     width = int(paths.max()) + 1
-    pairs = np.unique(piece * width + paths[leaves_in_ranges(starts, ends)])
+    small = np.int32 if n * width < 2**31 else np.int64
+    pairs: NDArray[Any] = np.repeat(np.arange(0, n * width, width, dtype=small), ends - starts)
+    pairs += paths[leaves_in_ranges(starts, ends)]
+    pairs = np.unique(pairs)
     piece, code = np.divmod(pairs, width)
     share = np.bincount(code) / n
     mean_share = np.bincount(piece, weights=share[code], minlength=n) / np.bincount(piece, minlength=n)
@@ -325,7 +360,10 @@ def leaves_in_ranges(starts: NDArray[np.integer], ends: NDArray[np.integer]) -> 
     sizes = ends - starts
     after = np.cumsum(sizes)
     leaves = np.arange(int(after[-1]) if len(after) else 0, dtype=np.int32)
-    leaves += np.repeat((starts - after + sizes).astype(np.int32), sizes)
+    if len(starts) == 1:
+        np.add(leaves, np.int32(starts[0]), out=leaves)
+    else:
+        leaves += np.repeat((starts - after + sizes).astype(np.int32), sizes)
     return leaves
 
 

@@ -148,6 +148,10 @@ class Leaves:
 
     def text(self, start: int, end: int) -> str:
         """Return the text of a range of leaves on one line, without repeated texts (as for other screen sizes)."""
+        if end - start == 1:  # most records of plain text; they share the text of their leaf
+            own = self.stripped[start]
+            text = own.strip() if self.are_chunks else " ".join(own.split())
+            return own if text == own else text
         texts, is_glued = self.texts, self._is_glued
         seen: set[str] = set()
         pieces: list[str] = []

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
@@ -19,6 +20,7 @@ from upwell.records.cut_rules import GROUP_FIELD, SWITCH_MARGIN, add_sibling_rec
 from upwell.records.cuts import Cut, candidate_cuts
 from upwell.records.fields import RecordReader, fields_of_subtree, split_trailing_dates
 from upwell.records.leaves import Leaves, split_leaves
+from upwell.records.record_columns import ReadRecord
 from upwell.source.model import SourceModel
 from upwell.types import Kind, Record
 from upwell.urls.arguments import parse_arguments, without_arguments
@@ -199,7 +201,7 @@ def _records(model: SourceModel, leaves: Leaves, cut: Cut, container_paths: Mapp
     cut, groups = read_groups(leaves, cut, int(columns.heading or "0", 16))
     reader = RecordReader(leaves, cut, columns.marks)
     own_path = urlsplit(tree.url).path
-    pieces = []
+    pieces: deque[tuple[ReadRecord, str | None, int]] = deque()
     for piece, group, container in zip(columns.records(reader), groups, cut.container.tolist(), strict=True):
         if group:
             piece.fields.setdefault(GROUP_FIELD, group)
@@ -219,7 +221,8 @@ def _records(model: SourceModel, leaves: Leaves, cut: Cut, container_paths: Mapp
     numbers = {name for name, kind in columns.types.items() if kind in ("integer", "decimal")}
     steps = {container: tree.steps_below(container) for container in container_paths}
     records = []
-    for (at, fields, links, _, text), address, container in pieces:
+    while pieces:  # a record takes the place of its piece
+        (at, fields, links, _, text), address, container = pieces.popleft()
         path, row = container_paths[container], at.row
         if (step := steps[container].get(row)) is not None:
             path = f"{path}/{step}"
