@@ -14,7 +14,7 @@ import numpy as np
 from upwell.discover import declared, forms, interfaces
 from upwell.discover.browser_search import try_in_browser
 from upwell.discover.consent_page import ConsentPage, StartPage, click_through, keep_consent
-from upwell.discover.link_ranking import is_harmless, is_unfilled, promising_links, search_pages
+from upwell.discover.link_ranking import has_script_search, is_harmless, is_unfilled, promising_links, search_pages
 from upwell.discover.steps import HOW_TO_LOG_IN, Steps, fetch, show_page
 from upwell.discover.trial import Accepted, TrialLimits, Trials, items_of_page, open_presets, try_interface
 from upwell.discover.walls import ShownWall, challenge_of, login_wall
@@ -34,7 +34,6 @@ MAX_RENDERED_PAGES = 3  # pages rendered besides the home page, if nothing else 
 SETTINGS_ROUTE = re.compile(r"[/#](?:admin|settings?|account|users?|profile|login|config|help|about|compare)\b", re.I)
 MAX_PREVIEWS = 12  # pages rendered to see which of them show the most, if there are more
 MIN_RICH_ITEMS = 10  # items of an answer from which its interface is not a minor one; not swept
-DESCRIBING_ATTRIBUTES = ("id", "class", "name", "placeholder", "aria-label", "title")  # of a control: its purpose
 MIN_LINKS = 3  # links on the home page; with fewer its content is probably made by a script
 MAX_CLICKS = 3  # clicks from the home page to a page that is tried; a catalogue has collections, and each has its list
 OTHER_TEXT_FIELDS = slice(1, 3)  # text fields of a form that are tried if the likeliest finds nothing
@@ -343,13 +342,5 @@ def _fullest(trials: Trials, urls: list[str]) -> Steps[list[str]]:
 
 def _is_made_by_script(trials: Trials) -> bool:
     """Return True if a script seems to do the search: a search box or button outside of forms, static answers, or hardly any links."""
-    home = trials.home
-    in_forms = {field.row for form in forms.find(home) if forms.may_be_sent(form) for field in form.fields}
-    controls = [row for row in home.rows("input", "button") if row not in in_forms]
-    has_search_control = any(
-        home.attr(row, "type") == "search"
-        or forms.SEARCH_WORDS.search(" ".join(home.attr(row, name) or "" for name in DESCRIBING_ATTRIBUTES))
-        for row in controls
-        if home.attr(row, "type") in (None, "", "text", "search", "button")
-    )
-    return trials.is_static or has_search_control or sum(1 for _ in home.links()) < MIN_LINKS
+    has_few_links = sum(1 for _ in trials.home.links()) < MIN_LINKS
+    return trials.is_static or has_script_search(trials.home, "input", "button") or has_few_links

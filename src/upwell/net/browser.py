@@ -166,7 +166,7 @@ class BrowserPolicy(Protocol):
         ...
 
     def may_post(self, request: Request, page: str, url: str) -> bool:
-        """Return True if a POST that a page makes after a query was typed is a search."""
+        """Return True if a POST that a page makes is a search; its query is empty before one was typed."""
         ...
 
     def may_submit(self, page: str, url: str, form: int) -> bool:
@@ -339,6 +339,8 @@ async def _clear_box(box: "ElementHandle") -> None:
     await box.focus()
     await box.press("Control+a")
     await box.press("Delete")
+    if await box.evaluate("box => box.value"):  # a script of the page refuses the keys
+        await box.fill("")
 
 
 async def _is_in_page(element: "ElementHandle") -> bool:
@@ -651,7 +653,10 @@ class _Visit:
         if not is_on_site(request.url, self.visit.url):
             raise Forbidden(f"{request.url} is on another site")
         if request.method == "POST" and not (
-            self._is_typed and self.chromium.policy.may_post(replace(request, query=self._query), *self._typed_into)
+            (self._is_typed or kind in ("xhr", "fetch"))
+            and self.chromium.policy.may_post(
+                replace(request, query=self._query if self._is_typed else ""), *self._typed_into
+            )
         ):
             raise Forbidden(f"POST {request.url} is not sent: it may not be a search")
         if request.method == "POST":
