@@ -4,7 +4,7 @@ If none returns records, look for lists, downloads, feeds and the sitemap (`with
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 from urllib.parse import urljoin, urlsplit
@@ -296,7 +296,12 @@ def _try_rendered(trials: Trials, opened: list[str]) -> Steps[None]:
     if not trials.accepted:
         yield from _try_linked_pages(trials, opened)
     poor: list[Accepted] = []
-    candidates = _pages_to_render(trials, shown.routes)
+    has_hash_routes = "#/" in trials.home.url or _has_routes(trials.home)
+    if shown.routes and not has_hash_routes:  # a page that is not filled yet does not show how its routes are written
+        at_path = yield from fetch(Request(url=urljoin(trials.home.url, shown.routes[0])), trials.forbidden)
+        has_hash_routes = at_path is not None and at_path.status == 404
+    prefix = "#" if has_hash_routes else ""
+    candidates = _pages_to_render(trials, [prefix + route for route in shown.routes])
     if not _is_rich(trials.accepted) and len(candidates) > MAX_RENDERED_PAGES:
         candidates = yield from _fullest(trials, candidates)
     for url in candidates[:MAX_RENDERED_PAGES]:
@@ -313,10 +318,10 @@ def _is_rich(accepted: list[Accepted]) -> bool:
     return any(not each.word or len(each.items) >= MIN_RICH_ITEMS for each in accepted)
 
 
-def _pages_to_render(trials: Trials, routes: tuple[str, ...]) -> list[str]:
+def _pages_to_render(trials: Trials, routes: Iterable[str]) -> list[str]:
     """Return pages to render: about searching, pages that a script fills, routes that are linked, and routes that only scripts name."""
     home = trials.home.url
-    of_scripts = [urljoin(home, f"#{route}" if "#/" in home or _has_routes(trials.home) else route) for route in routes]
+    of_scripts = [urljoin(home, route) for route in routes]
     unfilled = [page.url for page in trials.pages if page is not trials.home and is_unfilled(page)]
     linked = search_pages(trials.home)
     search_links = [url for url in linked if "#" not in url]

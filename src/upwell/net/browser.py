@@ -212,7 +212,7 @@ class _PendingRequests:
     """Requests of a page that have no answer yet."""
 
     def __init__(self, page: "Page", patience: float, is_full: Callable[[], bool]) -> None:
-        self._patience, self._is_full = patience, is_full  # patience: seconds without any answer
+        self._page, self._patience, self._is_full = page, patience, is_full  # patience: seconds without any answer
         self._has_changed = asyncio.Event()
         self._pending: set[object] = set()
         self._last_answer = 0.0
@@ -240,10 +240,19 @@ class _PendingRequests:
             except TimeoutError:
                 waited = asyncio.get_running_loop().time() - self._last_answer
                 if not self._pending or waited >= self._patience:
-                    return
+                    await self._wait_for_scripts()
+                    if not self._has_changed.is_set():
+                        return
             if self._is_full():
                 await asyncio.sleep(QUIET_SECONDS)
                 return
+
+    async def _wait_for_scripts(self) -> None:
+        """Wait until the page's scripts have handled what arrived: they may compute for longer than a pause between requests."""
+        from playwright.async_api import Error
+
+        with suppress(Error, TimeoutError):  # the page may be closed, or never pause
+            await asyncio.wait_for(self._page.evaluate("() => new Promise(done => setTimeout(done))"), self._patience)
 
 
 async def _find_box(page: "Page") -> "ElementHandle | None":
