@@ -1,9 +1,12 @@
 """Reading single pages of many shapes, and learning a source model from several answers."""
 
+import json
+
 import pytest
 
 from tests.records.shapes import FRAME, SHAPES, WORDS, page, things
 from upwell.answers.answer import Answer
+from upwell.page.formats import read_page
 from upwell.page.tree import TagTree, read
 from upwell.source.apply import apply, check
 from upwell.source.learn import learn_source
@@ -220,3 +223,25 @@ def test_the_heading_of_a_group_is_a_field_of_its_records(group: str) -> None:
     records = apply(model, answers[0]).records
     assert [record.fields.get("group") for record in records] == ["Books"] * 4 + ["Films"] * 3 + ["Songs"] * 3
     assert not any(name in record.text for record in records for name in ("Books", "Films", "Songs"))
+
+
+@pytest.mark.parametrize("has_identifier", [True, False])
+def test_key_is_the_identifier_and_not_what_depends_on_the_query(has_identifier: bool) -> None:
+    """A record without a URL has one key for all queries, although the answer highlights their words."""
+
+    def answer(query: str) -> TagTree:
+        names = [f"{word} of the {other} river" for word in WORDS[:4] for other in WORDS[4:8]]
+        rows = [
+            {
+                **({"objectID": f"T{i:03}"} if has_identifier else {}),
+                "name": name,
+                "_highlight": {"name": name.replace(query, f"[{query}]")},
+            }
+            for i, name in enumerate(names)
+        ]
+        return read_page(json.dumps({"hits": rows}).encode(), "http://x/api", {"Content-Type": "application/json"})
+
+    model = learn_source([answer("river"), answer(WORDS[0])])
+    first, second = ([record.key for record in apply(model, answer(query)).records] for query in ("river", "the"))
+    assert len(set(first)) == 16
+    assert first == second

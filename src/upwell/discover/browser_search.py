@@ -103,7 +103,10 @@ class SearchOnlyPolicy:
         )
 
     def may_post(self, request: Request, page: str, url: str) -> bool:
-        """Return True if a POST is a search: a search form sends it, or it contains the query and its address, or the name of the query, says so."""
+        """Return True if a POST is a search: a search form sends it, or it contains the query and its address, or the name of the query, says so.
+
+        Before anything is typed, a page fills its list: the address must say that it searches.
+        """
         path = urlsplit(request.url).path
         own = [
             form
@@ -112,6 +115,8 @@ class SearchOnlyPolicy:
         ]
         if own:
             return any(forms.may_be_sent(form) for form in own)
+        if not request.query:
+            return not posts_without_search(request) and not acting_evidence(request)
         interface = interface_of_request(replace(request, query=""), request.query)
         if interface is None:
             return False

@@ -4,7 +4,7 @@ If none returns records, look for lists, downloads, feeds and the sitemap (`with
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 from urllib.parse import urljoin, urlsplit
@@ -14,7 +14,7 @@ import numpy as np
 from upwell.discover import declared, forms, interfaces
 from upwell.discover.browser_search import try_in_browser
 from upwell.discover.consent_page import ConsentPage, StartPage, click_through, keep_consent
-from upwell.discover.link_ranking import is_harmless, is_unfilled, promising_links, search_pages
+from upwell.discover.link_ranking import has_script_search, is_harmless, is_unfilled, promising_links, search_pages
 from upwell.discover.steps import HOW_TO_LOG_IN, Steps, fetch, show_page
 from upwell.discover.trial import Accepted, TrialLimits, Trials, items_of_page, open_presets, try_interface
 from upwell.discover.walls import ShownWall, challenge_of, login_wall
@@ -34,7 +34,6 @@ MAX_RENDERED_PAGES = 3  # pages rendered besides the home page, if nothing else 
 SETTINGS_ROUTE = re.compile(r"[/#](?:admin|settings?|account|users?|profile|login|config|help|about|compare)\b", re.I)
 MAX_PREVIEWS = 12  # pages rendered to see which of them show the most, if there are more
 MIN_RICH_ITEMS = 10  # items of an answer from which its interface is not a minor one; not swept
-DESCRIBING_ATTRIBUTES = ("id", "class", "name", "placeholder", "aria-label", "title")  # of a control: its purpose
 MIN_LINKS = 3  # links on the home page; with fewer its content is probably made by a script
 MAX_CLICKS = 3  # clicks from the home page to a page that is tried; a catalogue has collections, and each has its list
 OTHER_TEXT_FIELDS = slice(1, 3)  # text fields of a form that are tried if the likeliest finds nothing
@@ -297,7 +296,12 @@ def _try_rendered(trials: Trials, opened: list[str]) -> Steps[None]:
     if not trials.accepted:
         yield from _try_linked_pages(trials, opened)
     poor: list[Accepted] = []
-    candidates = _pages_to_render(trials, shown.routes)
+    has_hash_routes = "#/" in trials.home.url or _has_routes(trials.home)
+    if shown.routes and not has_hash_routes:  # a page that is not filled yet does not show how its routes are written
+        at_path = yield from fetch(Request(url=urljoin(trials.home.url, shown.routes[0])), trials.forbidden)
+        has_hash_routes = at_path is not None and at_path.status == 404
+    prefix = "#" if has_hash_routes else ""
+    candidates = _pages_to_render(trials, [prefix + route for route in shown.routes])
     if not _is_rich(trials.accepted) and len(candidates) > MAX_RENDERED_PAGES:
         candidates = yield from _fullest(trials, candidates)
     for url in candidates[:MAX_RENDERED_PAGES]:
@@ -314,10 +318,10 @@ def _is_rich(accepted: list[Accepted]) -> bool:
     return any(not each.word or len(each.items) >= MIN_RICH_ITEMS for each in accepted)
 
 
-def _pages_to_render(trials: Trials, routes: tuple[str, ...]) -> list[str]:
+def _pages_to_render(trials: Trials, routes: Iterable[str]) -> list[str]:
     """Return pages to render: about searching, pages that a script fills, routes that are linked, and routes that only scripts name."""
     home = trials.home.url
-    of_scripts = [urljoin(home, f"#{route}" if "#/" in home or _has_routes(trials.home) else route) for route in routes]
+    of_scripts = [urljoin(home, route) for route in routes]
     unfilled = [page.url for page in trials.pages if page is not trials.home and is_unfilled(page)]
     linked = search_pages(trials.home)
     search_links = [url for url in linked if "#" not in url]
@@ -343,13 +347,5 @@ def _fullest(trials: Trials, urls: list[str]) -> Steps[list[str]]:
 
 def _is_made_by_script(trials: Trials) -> bool:
     """Return True if a script seems to do the search: a search box or button outside of forms, static answers, or hardly any links."""
-    home = trials.home
-    in_forms = {field.row for form in forms.find(home) if forms.may_be_sent(form) for field in form.fields}
-    controls = [row for row in home.rows("input", "button") if row not in in_forms]
-    has_search_control = any(
-        home.attr(row, "type") == "search"
-        or forms.SEARCH_WORDS.search(" ".join(home.attr(row, name) or "" for name in DESCRIBING_ATTRIBUTES))
-        for row in controls
-        if home.attr(row, "type") in (None, "", "text", "search", "button")
-    )
-    return trials.is_static or has_search_control or sum(1 for _ in home.links()) < MIN_LINKS
+    has_few_links = sum(1 for _ in trials.home.links()) < MIN_LINKS
+    return trials.is_static or has_script_search(trials.home, "input", "button") or has_few_links

@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import dataclass
 from urllib.parse import urldefrag, urlsplit
 
+from upwell.discover import forms
 from upwell.discover.forms import SEARCH_WORDS
 from upwell.page.links import acts_at, is_page, link_request
 from upwell.page.tree import TagTree
@@ -16,6 +17,7 @@ __all__ = [
     "MAX_OF_ONE_SHAPE",
     "SEARCH_SCORE",
     "RankedLink",
+    "has_script_search",
     "is_harmless",
     "is_unfilled",
     "link_shape",
@@ -31,6 +33,7 @@ SECTION_WITHOUT_RECORDS = re.compile(
 ROUTE = re.compile(r"#!?/")  # start of a route: a page that a script shows inside a single-page application
 CONTAINERS = ("tbody", "ul", "ol", "main")  # elements that are empty only until a script fills them
 CONTAINER_MARK = re.compile(r"\b(?:root|app|grid|list|table|results?|hits|items|content|data\w*|__next|__nuxt)\b", re.I)
+DESCRIBING_ATTRIBUTES = ("id", "class", "name", "placeholder", "aria-label", "title")  # of a control: its purpose
 SEARCH_SCORE = 4.0  # score of a search word in the text or path of a link
 MAX_OF_ONE_SHAPE = 3  # links kept per URL shape; a menu has several of one shape, a list of records has hundreds
 
@@ -114,10 +117,23 @@ def search_pages(page: TagTree) -> list[str]:
     return [*search_links, *sorted(is_search, key=lambda route: not is_search[route])]
 
 
+def has_script_search(page: TagTree, *controls: str) -> bool:
+    """Return True if a page has a control about searching that belongs to a script: outside of the forms that may be sent."""
+    in_forms = {field.row for form in forms.find(page) if forms.may_be_sent(form) for field in form.fields}
+    return any(
+        page.attr(row, "type") == "search"
+        or forms.SEARCH_WORDS.search(" ".join(page.attr(row, name) or "" for name in DESCRIBING_ATTRIBUTES))
+        for row in page.rows(*controls)
+        if row not in in_forms and page.attr(row, "type") in (None, "", "text", "search", "button")
+    )
+
+
 def is_unfilled(page: TagTree) -> bool:
-    """Return True if a page has a script, and a table, list or grid without content that the script may fill."""
+    """Return True if a page has a script, and a search box of the script, or a table, list or grid that is empty until the script fills it."""
     if not len(page.rows("script")):
         return False
+    if has_script_search(page, "input"):
+        return True
     containers = page.rows("table", "tbody", "ul", "ol", "div", "section", "main").tolist()
     return any(
         (

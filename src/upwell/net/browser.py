@@ -166,7 +166,7 @@ class BrowserPolicy(Protocol):
         ...
 
     def may_post(self, request: Request, page: str, url: str) -> bool:
-        """Return True if a POST that a page makes after a query was typed is a search."""
+        """Return True if a POST that a page makes is a search; its query is empty before one was typed."""
         ...
 
     def may_submit(self, page: str, url: str, form: int) -> bool:
@@ -212,7 +212,7 @@ class _PendingRequests:
     """Requests of a page that have no answer yet."""
 
     def __init__(self, page: "Page", patience: float, is_full: Callable[[], bool]) -> None:
-        self._patience, self._is_full = patience, is_full  # patience: seconds without any answer
+        self._page, self._patience, self._is_full = page, patience, is_full  # patience: seconds without any answer
         self._has_changed = asyncio.Event()
         self._pending: set[object] = set()
         self._last_answer = 0.0
@@ -240,10 +240,19 @@ class _PendingRequests:
             except TimeoutError:
                 waited = asyncio.get_running_loop().time() - self._last_answer
                 if not self._pending or waited >= self._patience:
-                    return
+                    await self._wait_for_scripts()
+                    if not self._has_changed.is_set():
+                        return
             if self._is_full():
                 await asyncio.sleep(QUIET_SECONDS)
                 return
+
+    async def _wait_for_scripts(self) -> None:
+        """Wait until the page's scripts have handled what arrived: they may compute for longer than a pause between requests."""
+        from playwright.async_api import Error
+
+        with suppress(Error, TimeoutError):  # the page may be closed, or never pause
+            await asyncio.wait_for(self._page.evaluate("() => new Promise(done => setTimeout(done))"), self._patience)
 
 
 async def _find_box(page: "Page") -> "ElementHandle | None":
@@ -339,6 +348,8 @@ async def _clear_box(box: "ElementHandle") -> None:
     await box.focus()
     await box.press("Control+a")
     await box.press("Delete")
+    if await box.evaluate("box => box.value"):  # a script of the page refuses the keys
+        await box.fill("")
 
 
 async def _is_in_page(element: "ElementHandle") -> bool:
@@ -651,7 +662,10 @@ class _Visit:
         if not is_on_site(request.url, self.visit.url):
             raise Forbidden(f"{request.url} is on another site")
         if request.method == "POST" and not (
-            self._is_typed and self.chromium.policy.may_post(replace(request, query=self._query), *self._typed_into)
+            (self._is_typed or kind in ("xhr", "fetch"))
+            and self.chromium.policy.may_post(
+                replace(request, query=self._query if self._is_typed else ""), *self._typed_into
+            )
         ):
             raise Forbidden(f"POST {request.url} is not sent: it may not be a search")
         if request.method == "POST":

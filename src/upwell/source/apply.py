@@ -27,6 +27,8 @@ from upwell.urls.arguments import parse_arguments, without_arguments
 
 __all__ = ["CutEvidence", "Reading", "ReadingChecks", "apply", "check", "compare_cuts", "find_cut", "misread_counts"]
 
+IDENTIFIER = re.compile(r"_?(?:(?:object|record|item|doc|document)_?)?(?:id|uuid|guid)")  # column of the identifier
+OF_QUERY = re.compile(r"highlight|snippet|formatted|matched|matchlevel|score")  # column that depends on the query
 RECORD_ID = re.compile(r"\d{4}")  # a shorter number in an id attribute only counts elements on the page
 
 
@@ -250,14 +252,17 @@ def _turns_pages(address: str, page: str) -> bool:
 
 
 def _key(tree: TagTree, row: int, fields: Mapping[str, str], text: str, numbers: Collection[str]) -> str:
-    """Return the key of a record without a URL: an id attribute, else a hash of its fields.
+    """Return the key of a record without a URL: an id attribute, else a hash of its identifier, else of its fields.
 
-    Numeric columns are left out: they may be ranks and scores, which change with the query.
+    Numeric columns are left out: they may be ranks and scores, which change with the query, as highlighted parts of texts do.
     """
     for name in ("id", "data-id"):
         if (value := tree.attr(row, name)) and RECORD_ID.search(value):
             return value
-    stable = " ".join(value for name, value in fields.items() if name not in numbers and name != GROUP_FIELD) or text
+    plain = {name: value for name, value in fields.items() if name not in numbers and name != GROUP_FIELD}
+    identifier = next((value for name, value in plain.items() if IDENTIFIER.fullmatch(name)), "")
+    of_record = " ".join(value for name, value in plain.items() if not OF_QUERY.search(name))
+    stable = identifier or of_record or " ".join(plain.values()) or text
     return hashlib.sha1(stable.encode(), usedforsecurity=False).hexdigest()
 
 

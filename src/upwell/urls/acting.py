@@ -119,6 +119,7 @@ NO_OBJECTS = frozenset((
     "and", "or", "history", "log",
     "slug", "author", "tag", "category", "parent", "time", "price", "page", "pages", "week", "book",
 ))  # fmt: skip
+IDENTIFIERS = frozenset(("id", "ids", "uuid", "guid"))  # last words of names whose value identifies a thing
 SMALL_WORDS = frozenset((
     "the", "a", "an", "this", "that", "it", "to", "from", "my", "your", "our", "me", "now", "here", "all", "and", "of", "for", "in", "on",
     "with", "i", "we", "you", "via",
@@ -144,7 +145,7 @@ SENTENCE_END = re.compile(r"[.!?;:\n]")
 XML_METHOD = re.compile(r"<(?:\w+:)?(?:methodName>\s*([^<\s]+)|Body[^>]*>\s*<(?:\w+:)?(\w+))", re.I)
 PHRASES = late_pattern(lambda: rf"\b(?:{alternatives('acting_phrases')})\b")
 INSIDE_WORDS = late_pattern(lambda: alternatives("acting_inside_words"))
-UNSPACED_WORDS = late_pattern(lambda: alternatives("acting_unspaced"))
+UNSPACED_WORDS = late_pattern(lambda: rf"(?:{alternatives('acting_unspaced')})(?!{alternatives('acting_passive')})")
 SIGNS = late_pattern(lambda: f"[{''.join(words('acting_symbols'))}]")
 
 Class = str  # "strong", "verb", "noun", "sign"
@@ -442,7 +443,10 @@ def _find_field_hits(name: str, value: str) -> tuple[Hit, ...]:
     if value and BUTTON_NAME.fullmatch(bare) and SEARCH_WORDS.search(value):
         return ()  # the button of a search form: `submit=Search`
     is_flag = value in ("", "1", "true", "on", "yes")
+    last = name_words[-1].lower() if name_words else ""
     for word, kind, place in _placed(name_words):
+        if kind == "noun" and last in IDENTIFIERS:
+            continue  # `application_id=…` names a thing
         if place in ("end", "title"):
             place = "inner"
         if is_flag and place == "alone":
@@ -452,7 +456,6 @@ def _find_field_hits(name: str, value: str) -> tuple[Hit, ...]:
         return tuple(hits)
     if MUTATION.search(value):
         hits.append(Hit("mutation", "operation alone strong"))
-    last = name_words[-1].lower() if name_words else ""
     is_operation = OPERATION.fullmatch(bare) or OPERATION.fullmatch(last)
     prefix = "value"
     if is_operation:
