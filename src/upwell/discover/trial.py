@@ -17,6 +17,7 @@ from upwell.discover import forms, interfaces
 from upwell.discover.form_filters import ANY_VALUES, only_changes_display
 from upwell.discover.probe_words import nonsense, trial_words, words_of_links
 from upwell.discover.steps import HOW_TO_LOG_IN, Steps, fetch, is_usable, with_fresh_tokens
+from upwell.lexicon.frequent_words import broad_queries
 from upwell.lexicon.phrases import NOTHING_FOUND
 from upwell.page.formats import is_json, read_page
 from upwell.page.language import language_of
@@ -41,6 +42,7 @@ MIN_JSON_TEXT_CHARS = 3  # length from which a string in JSON is an item
 MIN_NEW_ITEMS = 3  # new items that an answer needs; a record is at least a link and a text
 # Words with the same response as nonsense, byte for byte, before an interface counts as a static file, unless it says that nothing was found.
 MAX_STATIC_ANSWERS = 4
+MAX_BROAD_WORDS = 3  # most frequent words of the language tried in the end
 MAX_LINK_WORDS = 4  # words of the links of a page tried in addition, if its script sends the requests
 FOR_MEMBERS = (
     "a login page",
@@ -202,6 +204,7 @@ def try_interface(trials: Trials, interface: SearchInterface, page: TagTree, typ
     words = trial_words(page, trials.home, trials.working_words, trials.limits.words)
     if interface.via == "browser":
         words += words_of_links(page, MAX_LINK_WORDS)
+    words += broad_queries(language_of(trials.home))[-MAX_BROAD_WORDS:]  # the words of the site may occur in no record
     for word in dict.fromkeys(words):
         if word == typed_word or len(word) < interface.min_chars:
             continue
