@@ -1,4 +1,4 @@
-"""Find the controls of a form that narrow its answers, and fill them in: selects, radio buttons, and ranges of numbers or dates.
+"""Find the controls of a form that narrow its answers, and fill them in: selects, radio buttons, check boxes, and ranges of numbers or dates.
 
 A form of a register has several of them and often no box for words. `choose/region_candidates.py` decides which values are asked.
 """
@@ -10,7 +10,7 @@ from functools import partial
 
 from upwell.lazy import late_pattern
 from upwell.lexicon import argument_names as names
-from upwell.lexicon.vocabulary import alternatives
+from upwell.lexicon.vocabulary import alternatives, fold_accents
 from upwell.page import form_encoding as form_data
 from upwell.page.tree import TagTree
 from upwell.types import Field, FilterKind, Form, FormFilter, FormInterface, LinkContext, Request
@@ -30,6 +30,10 @@ DATE_HINT = re.compile(
     r"[yajг]{4}(?P<c>[./-])(?:mm|мм)(?P=c)[dtjgд]{2})(?!\w)",
     re.I,
 )
+# Names of text fields for the least and the most of an amount; they are alike in most languages.
+LEAST, MOST = (
+    re.compile(rf"(?:.*[^a-z])?{end}(?:[^a-z]|$|im)|.*[a-z]{end.capitalize()}", re.S) for end in ("min", "max")
+)
 ISO_DATE = "%Y-%m-%d"
 MAX_HINT_CHARS = 4000  # characters of a form's text in which the format of dates is looked for
 MAX_LABEL_CHARS = 200  # characters of a label in which the words for the ends of a range are looked for
@@ -44,7 +48,15 @@ def filters_of(form: Form, tree: TagTree, query_field: str = "") -> tuple[FormFi
 
 
 def _choices(fields: Sequence[Field], tree: TagTree) -> Iterator[FormFilter]:
-    """Yield selects and groups of radio buttons that have several values and do more than change the display."""
+    """Yield selects, and groups of radio buttons or check boxes, that have several values and do more than change the display."""
+    boxes: dict[str, list[str]] = {}
+    preset = {field.name for field in fields if field.type == "checkbox" and field.preset}
+    for field in fields:
+        if field.type == "checkbox" and field.name not in preset:  # with none checked, a group narrows nothing
+            boxes.setdefault(field.name, []).extend(field.choices)
+    for name, values in boxes.items():
+        if 1 < len(set(values)) <= MAX_VALUES and not only_changes_display(name, values):
+            yield FormFilter((name,), "choice", tuple(dict.fromkeys(values)), "", is_optional=True)
     radios: dict[str, list[str]] = {}
     for field in fields:
         if field.type == "radio":
@@ -85,6 +97,8 @@ def _ranges(form: Form, fields: Sequence[Field], tree: TagTree) -> Iterator[Form
         kind = TYPED_RANGES.get(low.type)
         if low.type != high.type or not _are_ends(low, high, is_typed=kind is not None):
             continue
+        if kind is None and _are_amounts(low, high):
+            kind = "number"
         if kind is None:
             if text_format is None:
                 text_format = _date_format(form, tree)
@@ -104,6 +118,12 @@ def _are_ends(low: Field, high: Field, *, is_typed: bool) -> bool:
         for field, end in zip((low, high), RANGE_ENDS, strict=True)
     )
     return (is_start or is_end) if is_typed else (is_start and is_end)
+
+
+def _are_amounts(low: Field, high: Field) -> bool:
+    """Return True if two text fields are named as minimum and maximum and ask for no date: they take numbers."""
+    are_named = LEAST.match(fold_accents(low.name)) and MOST.match(fold_accents(high.name))
+    return bool(are_named) and not DATE_HINT.search(f"{low.words} {high.words}"[:MAX_HINT_CHARS])
 
 
 def _name_words(field: Field) -> list[str]:

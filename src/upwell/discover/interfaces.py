@@ -81,10 +81,11 @@ def from_form(form: Form, tree: TagTree, field: str = "", *, everything_chosen: 
     """Return a search form as an interface: presets kept, required fields chosen, the query field empty, the first submit button clicked.
 
     `field` names another text field for the query. With `everything_chosen`, selects and groups of checkboxes in which nothing is chosen
-    are set to all their values. A form without text field is queried through the select (or radio buttons) with the most values
-    (Entity §3: 3 % of sites); None if nothing can be varied.
+    are set to all their values. A form without a text field for words (the ends of a range take none) is queried through the select (or
+    radio buttons) with the most values (Entity §3: 3 % of sites); None if nothing can be varied.
     """
-    name = field or form.query_field or ""
+    in_ranges = {end for each in filters_of(form, tree) if each.kind != "choice" for end in each.names}
+    name = field or ("" if form.query_field in in_ranges else form.query_field) or ""
     choices: tuple[str, ...] = ()
     if not name:
         name, choices = max(settings(form), key=lambda setting: len(setting[1]), default=("", ()))

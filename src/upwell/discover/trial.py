@@ -17,6 +17,8 @@ from upwell.discover import forms, interfaces
 from upwell.discover.form_filters import ANY_VALUES, only_changes_display
 from upwell.discover.probe_words import nonsense, trial_words, words_of_links
 from upwell.discover.steps import HOW_TO_LOG_IN, Steps, fetch, is_usable, with_fresh_tokens
+from upwell.lexicon.frequent_words import broad_queries
+from upwell.lexicon.phrases import NOTHING_FOUND
 from upwell.page.formats import is_json, read_page
 from upwell.page.language import language_of
 from upwell.page.tree import TagTree
@@ -38,8 +40,9 @@ __all__ = [
 MIN_TEXT_CHARS = 21  # length from which a text of a page is an item; shorter ones are labels
 MIN_JSON_TEXT_CHARS = 3  # length from which a string in JSON is an item
 MIN_NEW_ITEMS = 3  # new items that an answer needs; a record is at least a link and a text
-# Words with the same response as nonsense, byte for byte, before an interface counts as a static file.
+# Words with the same response as nonsense, byte for byte, before an interface counts as a static file, unless it says that nothing was found.
 MAX_STATIC_ANSWERS = 4
+MAX_BROAD_WORDS = 3  # most frequent words of the language tried in the end
 MAX_LINK_WORDS = 4  # words of the links of a page tried in addition, if its script sends the requests
 FOR_MEMBERS = (
     "a login page",
@@ -201,6 +204,7 @@ def try_interface(trials: Trials, interface: SearchInterface, page: TagTree, typ
     words = trial_words(page, trials.home, trials.working_words, trials.limits.words)
     if interface.via == "browser":
         words += words_of_links(page, MAX_LINK_WORDS)
+    words += broad_queries(language_of(trials.home))[-MAX_BROAD_WORDS:]  # the words of the site may occur in no record
     for word in dict.fromkeys(words):
         if word == typed_word or len(word) < interface.min_chars:
             continue
@@ -210,10 +214,10 @@ def try_interface(trials: Trials, interface: SearchInterface, page: TagTree, typ
             continue
         bodies.add(answer.body)
         answers += 1
-        if len(bodies) == 1 and answers == MAX_STATIC_ANSWERS:
+        last_page = read_page(answer.body, answer.url, answer.headers)
+        if len(bodies) == 1 and answers == MAX_STATIC_ANSWERS and not any(map(NOTHING_FOUND.search, last_page.chunks)):
             trials.is_static = True
             break
-        last_page = read_page(answer.body, answer.url, answer.headers)
         if trials.accepted and urlsplit(answer.url).path != answer_path:
             continue  # a redirect to the only match does not show which records this interface reaches
         known_items = page_items | trials.nonsense_items

@@ -97,11 +97,11 @@ def _inside(tree: TagTree, row: int, *names: str) -> list[int]:
     return [int(inner) for inner in rows[np.searchsorted(rows, row + 1) : np.searchsorted(rows, tree.end[row])]]
 
 
-def text_around_controls(tree: TagTree, form: int) -> str:
-    """Return the visible text of a form without the options of its selects."""
+def text_around_controls(tree: TagTree, form: int, *without: str) -> str:
+    """Return the visible text of a form without the options of its selects, and without elements of further names."""
     skipped = {
         i
-        for row in _inside(tree, form, "select", "textarea", "datalist")
+        for row in _inside(tree, form, "select", "textarea", "datalist", *without)
         for i in range(int(tree.text_at[row]), int(tree.text_end[row]))
     }
     chunks = range(int(tree.text_at[form]), int(tree.text_end[form]))
@@ -285,9 +285,11 @@ def form_context(tree: TagTree, form: int, button: int | None, url: str) -> Link
         tree.attr(row, name) or "" for row in (form, button) if row is not None for name in ("id", "class", "name")
     ]
     click = (tree.attr(button, "onclick") or "") if button is not None else tree.attr(form, "onsubmit") or ""
-    text = text_around_controls(tree, form)
     label = " ".join((button_label(tree, button) if button is not None else "").split())
     path = urlsplit(url).path
+    searches = bool(SEARCH_WORDS.search(f"{unquote(path)} {label}"))
+    # beside a button that searches, other buttons and links ("Clear") are not pressed: they are requests of their own
+    text = text_around_controls(tree, form, *(("a", "button") if searches else ()))
     return LinkContext(
         label=label,
         marks=tuple(filter(None, [*marks, click])),
@@ -295,7 +297,7 @@ def form_context(tree: TagTree, form: int, button: int | None, url: str) -> Link
         is_button=True,
         charset=tree.charset,
         # a page that is sent to its own address repeats the search that it shows
-        is_search=bool(SEARCH_WORDS.search(f"{unquote(path)} {label}")) or path == urlsplit(tree.url).path,
+        is_search=searches or path == urlsplit(tree.url).path,
     )
 
 

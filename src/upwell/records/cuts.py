@@ -400,7 +400,8 @@ def cuts_by_links(leaves: Leaves, is_record_url: Callable[[str], bool]) -> list[
 
 Sums = NDArray[np.int64]
 MIN_FACET_SHARE = 0.8  # share of the pieces of a facet cut with a count, a narrowing link and no other links; not swept
-NUMBER = r"\d{1,3}(?:[.,'\u00a0\u202f ]?\d{3})*"
+# a number of matches; four digits like a year are one: "Author (2010)" is a record, though its link may add arguments to the query
+NUMBER = r"(?!(?:1[5-9]|20)\d\d(?!\d))\d{1,3}(?:[.,'\u00a0\u202f ]?\d{3})*"
 MAX_SHARE = 0.2  # largest share of pieces of a record cut that are mostly facets; not swept
 BOXES = ("checkbox", "radio")
 COUNT = re.compile(rf"[(\[{{（［【]\s*{NUMBER}\s*[)\]}}）］】]\W*$|^\W*{NUMBER}\W*$")

@@ -129,6 +129,8 @@ SMALL_WORDS = frozenset((
 ))  # fmt: skip
 # Verbs of one language that stand inside the texts of another as an article: Danish "del" (share) in Spanish "registro del estado".
 ARTICLES = frozenset(("del",))
+# Adjectives that differ only by an accent from a verb that acts: "consulta pública" (public) and "publica" (publish).
+ACCENTED_ADJECTIVES = frozenset(("pública", "públicas", "público", "válida", "válido"))
 # Verbs that name what is searched inside the text of a form that searches: "search the register".
 NOUNS_OF_SEARCHES = frozenset((Hit("register", "around inner verb"),))
 # Words that make a label a command instead of a title: "delete this item", "buy now".
@@ -695,6 +697,8 @@ def _letters(text: str) -> list[str]:
 
 @lru_cache(MAX_CACHED)
 def _folded(word: str) -> str:
+    if word.lower() in ACCENTED_ADJECTIVES:
+        return word.lower()
     folded = fold_accents(word)
     if folded.startswith("ال") and folded not in _vocabulary().any:  # the Arabic article
         return folded[2:] if len(folded) > 4 else folded
