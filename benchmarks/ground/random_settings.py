@@ -40,7 +40,7 @@ def draw_setting(name: str, rng: np.random.Generator) -> Setting:
         "shows": one("all", "title", "snippet", "excerpt"),
         "page": page,
         "cap": one(0, 50, 100, 200, 500, 1000, p=(0.5, 0.1, 0.1, 0.1, 0.1, 0.1)),
-        "order": one("relevance", "rank", "date", "popularity", "number", p=(0.3, 0.3, 0.2, 0.1, 0.1)),
+        "order": one("relevance", "rank", "date", "popularity", "number", p=(0.25, 0.25, 0.2, 0.1, 0.2)),
         "totals": one("exact", "about", "rounded", "capped", "wrong", "none", p=(0.3, 0.1, 0.1, 0.07, 0.08, 0.35)),
         "nothing": one("all", "none", "error", p=(0.35, 0.45, 0.2)),
         "star": one("all", "none", "error", p=(0.15, 0.65, 0.2)),

@@ -121,6 +121,7 @@ class Collection:
         }
         self._indexes: dict[tuple[str, bool], _Index] = {}
         newest_last = np.argsort(np.argsort(-self.ranks["date"]))
+        self.ranks["number"] = newest_last  # the order of a database without another one
         given_out = np.sort(rng.choice(round(GAPS * number), number, replace=False))
         self.numbers = {"dense": newest_last + 1, "gaps": given_out[newest_last] + 1}
         self._records: dict[tuple[str, str], list[Record]] = {}
@@ -226,7 +227,8 @@ class SimulatedSource:
         number, categories = len(collection), collection.facets["category"]
         for name, in_lists in (("list", collection.in_lists), ("groups", collection.in_lists[::-1])):
             place = collection.ranks["date"] if setting.listed_by == "date" else in_lists
-            listed = newest_first[place[newest_first] < setting.listed * number]
+            ordered = newest_first[:: -1 if setting.order == "number" else 1]
+            listed = ordered[place[ordered] < setting.listed * number]
             if name == "list" and setting.lists in ("one", "both"):
                 self.list_totals[name] = len(listed) if setting.list_totals == "own" else number
                 yield name, listed[: len(listed) // 3] if setting.breaks else listed

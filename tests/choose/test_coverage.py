@@ -1,5 +1,7 @@
 """The coverage statement from each kind of evidence."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -135,23 +137,46 @@ def test_an_estimate_below_the_records_held_is_void() -> None:
     assert statement.statement().size.low >= 1200
 
 
+def numbers_of(*pages: Sequence[int]) -> RecordNumbers:
+    """Return the record numbers of some pages, each of which returned its records in this order."""
+    noted, held = RecordNumbers(), set[str]()
+    for page in pages:
+        keys = [f"http://a/item/{number}" for number in page]
+        noted.note(keys, [key for key in keys if key not in held])
+        held.update(keys)
+    return noted
+
+
+def pages_of(numbers: Sequence[int]) -> list[Sequence[int]]:
+    return [numbers[at : at + 20] for at in range(0, len(numbers), 20)]
+
+
 def test_record_numbers_bound_the_size_unless_they_grow_while_a_list_is_read() -> None:
     rng = np.random.default_rng(0)
-    by_chance, ascending, descending = RecordNumbers(), RecordNumbers(), RecordNumbers()
-    by_chance.note(f"http://a/item/{i}" for i in rng.permutation(1000)[:600] + 1)
-    ascending.note(f"http://a/item/{i}" for i in range(1, 601))
-    descending.note(f"http://a/item/{i}" for i in range(1000, 400, -1))
+    by_chance = numbers_of(*pages_of((rng.permutation(1000)[:600] + 1).tolist()))
     most = by_chance.most()
     assert most is not None
     assert 1000 <= most < 1100
-    assert ascending.most() is None
+    assert numbers_of(*pages_of(range(1, 601))).most() is None
+    descending = numbers_of(*pages_of(range(1000, 400, -1)))
     newest_first = descending.most()
     assert newest_first is not None
     assert 1000 <= newest_first < 1050
     assert not descending.has_no_gaps
-    codes = RecordNumbers()
-    codes.note(f"http://a/item/{i % 20}-{i}" for i in range(600))
+    codes, keys = RecordNumbers(), [f"http://a/item/{i % 20}-{i}" for i in range(600)]
+    codes.note(keys, keys)
     assert codes.most() is None, "the numbers do not identify the records"
+
+
+def test_pages_in_ascending_order_say_nothing_about_the_newest_record() -> None:
+    """A list in ascending order was read nearly to its end, after some queries had returned large numbers by chance."""
+    rng = np.random.default_rng(0)
+    by_chance = [(rng.permutation(1680)[:3] + 1).tolist() for _ in range(20)]
+    by_chance[0].append(1681)
+    most = numbers_of(*by_chance, *pages_of(range(1, 1661))).most()
+    assert most is not None
+    assert most > 1800, "as uncertain as sixty numbers are"
+    assert numbers_of(*by_chance[:5], *pages_of(range(1, 1661))).most() is None
 
 
 def test_queries_drawn_at_random_estimate_the_size() -> None:
