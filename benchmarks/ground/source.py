@@ -41,7 +41,7 @@ class Setting:
     match: Match = "all"  # how words are combined and compared
     stops: bool = False  # stop words of a query are ignored
     min_letters: int = 1  # shorter words match nothing
-    searches: Literal["shown", "everything"] = "everything"
+    searches: Literal["shown", "everything", "title"] = "everything"  # title: answers show words that find nothing
     shows: Literal["title", "snippet", "excerpt", "all"] = "all"  # an excerpt depends on the query
     page: int = 20
     offered: int = 0  # a larger page size that the source offers
@@ -209,8 +209,8 @@ class SimulatedSource:
         self._rng = np.random.default_rng([self.seed, 1])
         self.page_size = max(self.setting.page, self.setting.offered)
         self.requests += bool(self.setting.offered)
-        everything = "all" if self.setting.searches == "everything" else self.setting.shows
-        self._index = self.collection.index(everything, stems=self.setting.match == "stem")
+        searched = {"everything": "all", "shown": self.setting.shows, "title": "title"}[self.setting.searches]
+        self._index = self.collection.index(searched, stems=self.setting.match == "stem")
         self._records = self.collection.records(self.setting.shows, self.setting.numbers)
         self.matches = lru_cache(maxsize=512)(self._matches)
         self.list_totals: dict[str, int] = {}

@@ -179,23 +179,45 @@ def test_pages_in_ascending_order_say_nothing_about_the_newest_record() -> None:
     assert numbers_of(*by_chance[:5], *pages_of(range(1, 1661))).most() is None
 
 
-def test_queries_drawn_at_random_estimate_the_size() -> None:
-    """The estimate is right although frequent words are drawn more often and records differ in their number of words."""
-    rng = np.random.default_rng(1)
-    texts = [" ".join(f"w{w}" for w in rng.zipf(1.3, rng.integers(4, 20)) % 400) for _ in range(1000)]
+def sample_of(texts: Sequence[str], found_by: Sequence[str]) -> SizeSample:
+    """Return a sample of a source of which every other record is held; `found_by`: what is searched of each record."""
     words, held = WordIndex(page_size=50), KeySet()
-    for i in range(0, 1000, 2):
+    for i in range(0, len(texts), 2):
         words.add_record(str(i), texts[i])
         held.update([str(i)])
     sample = SizeSample(words)
     for _ in range(120):
         drawn = sample.next(50)
         assert drawn is not None
-        found = [i for i, text in enumerate(texts) if drawn.query in text.split()]
+        found = [i for i, text in enumerate(found_by) if drawn.query in text.split()]
         sample.add(drawn, [Record(key=str(i), url=None, path="", text=texts[i]) for i in found], held)
         drawn.is_complete = len(found) <= 50
+    sample.note_new(texts[1:200:2])
+    return sample
+
+
+def drawn_texts() -> list[str]:
+    rng = np.random.default_rng(1)
+    return [" ".join(f"w{w}" for w in rng.zipf(1.3, rng.integers(4, 20)) % 400) for _ in range(1000)]
+
+
+def test_queries_drawn_at_random_estimate_the_size() -> None:
+    """The estimate is right although frequent words are drawn more often and records differ in their number of words."""
+    texts = drawn_texts()
+    sample = sample_of(texts, texts)
     size = sample.size(500, 1000.0)
     assert size is not None
     assert size.low < 1000 < size.high
     assert size.high - size.low < 300
     assert {row["query"] for row in sample.rows()} == {drawn.query for drawn in sample.queries}
+    assert sample.size(1400, 1400.0) is None, "more is held than the sample allows"
+
+
+def test_words_that_are_shown_but_not_searched_do_not_lower_the_estimate() -> None:
+    """Each record shows numbers of its own and a column that the source does not search."""
+    texts = drawn_texts()
+    shown = [f"{text} n{i} n{i}a c{i % 97}" for i, text in enumerate(texts)]
+    size = sample_of(shown, texts).size(500, 1000.0)
+    assert size is not None
+    assert size.low < 1000 < size.high
+    assert size.estimate > 800
