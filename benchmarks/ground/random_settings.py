@@ -36,11 +36,11 @@ def draw_setting(name: str, rng: np.random.Generator) -> Setting:
         "match": one("all", "any", "prefix", "part", "stem", p=(0.5, 0.15, 0.12, 0.08, 0.15)),
         "stops": chance(0.5),
         "min_letters": one(1, 3, p=(0.75, 0.25)),
-        "searches": one("everything", "shown", p=(0.75, 0.25)),
+        "searches": one("everything", "shown", "title", p=(0.65, 0.2, 0.15)),
         "shows": one("all", "title", "snippet", "excerpt"),
         "page": page,
         "cap": one(0, 50, 100, 200, 500, 1000, p=(0.5, 0.1, 0.1, 0.1, 0.1, 0.1)),
-        "order": one("relevance", "rank", "date", "popularity", "number", p=(0.3, 0.3, 0.2, 0.1, 0.1)),
+        "order": one("relevance", "rank", "date", "popularity", "number", p=(0.25, 0.25, 0.2, 0.1, 0.2)),
         "totals": one("exact", "about", "rounded", "capped", "wrong", "none", p=(0.3, 0.1, 0.1, 0.07, 0.08, 0.35)),
         "nothing": one("all", "none", "error", p=(0.35, 0.45, 0.2)),
         "star": one("all", "none", "error", p=(0.15, 0.65, 0.2)),
@@ -79,7 +79,7 @@ def classes_of(setting: Setting, size: int) -> list[str]:
         return [*names, "lists only: with sitemap"] if setting.sitemap else names
     for part in fields(setting):
         value = getattr(setting, part.name)
-        if part.name in ("match", "shows", "cap", "order", "totals", "lists", "numbers", "page"):
+        if part.name in ("match", "searches", "shows", "cap", "order", "totals", "lists", "numbers", "page"):
             names.append(f"{part.name}: {value}")
         elif part.name in ("stops", "facets", "orders", "failures", "duplicates", "about", "sitemap") and value:
             names.append(part.name)

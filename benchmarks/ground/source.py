@@ -41,7 +41,7 @@ class Setting:
     match: Match = "all"  # how words are combined and compared
     stops: bool = False  # stop words of a query are ignored
     min_letters: int = 1  # shorter words match nothing
-    searches: Literal["shown", "everything"] = "everything"
+    searches: Literal["shown", "everything", "title"] = "everything"  # title: answers show words that find nothing
     shows: Literal["title", "snippet", "excerpt", "all"] = "all"  # an excerpt depends on the query
     page: int = 20
     offered: int = 0  # a larger page size that the source offers
@@ -121,6 +121,7 @@ class Collection:
         }
         self._indexes: dict[tuple[str, bool], _Index] = {}
         newest_last = np.argsort(np.argsort(-self.ranks["date"]))
+        self.ranks["number"] = newest_last  # the order of a database without another one
         given_out = np.sort(rng.choice(round(GAPS * number), number, replace=False))
         self.numbers = {"dense": newest_last + 1, "gaps": given_out[newest_last] + 1}
         self._records: dict[tuple[str, str], list[Record]] = {}
@@ -208,8 +209,8 @@ class SimulatedSource:
         self._rng = np.random.default_rng([self.seed, 1])
         self.page_size = max(self.setting.page, self.setting.offered)
         self.requests += bool(self.setting.offered)
-        everything = "all" if self.setting.searches == "everything" else self.setting.shows
-        self._index = self.collection.index(everything, stems=self.setting.match == "stem")
+        searched = {"everything": "all", "shown": self.setting.shows, "title": "title"}[self.setting.searches]
+        self._index = self.collection.index(searched, stems=self.setting.match == "stem")
         self._records = self.collection.records(self.setting.shows, self.setting.numbers)
         self.matches = lru_cache(maxsize=512)(self._matches)
         self.list_totals: dict[str, int] = {}
@@ -226,7 +227,8 @@ class SimulatedSource:
         number, categories = len(collection), collection.facets["category"]
         for name, in_lists in (("list", collection.in_lists), ("groups", collection.in_lists[::-1])):
             place = collection.ranks["date"] if setting.listed_by == "date" else in_lists
-            listed = newest_first[place[newest_first] < setting.listed * number]
+            ordered = newest_first[:: -1 if setting.order == "number" else 1]
+            listed = ordered[place[ordered] < setting.listed * number]
             if name == "list" and setting.lists in ("one", "both"):
                 self.list_totals[name] = len(listed) if setting.list_totals == "own" else number
                 yield name, listed[: len(listed) // 3] if setting.breaks else listed

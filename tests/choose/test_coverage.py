@@ -1,5 +1,7 @@
 """The coverage statement from each kind of evidence."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -135,42 +137,87 @@ def test_an_estimate_below_the_records_held_is_void() -> None:
     assert statement.statement().size.low >= 1200
 
 
+def numbers_of(*pages: Sequence[int]) -> RecordNumbers:
+    """Return the record numbers of some pages, each of which returned its records in this order."""
+    noted, held = RecordNumbers(), set[str]()
+    for page in pages:
+        keys = [f"http://a/item/{number}" for number in page]
+        noted.note(keys, [key for key in keys if key not in held])
+        held.update(keys)
+    return noted
+
+
+def pages_of(numbers: Sequence[int]) -> list[Sequence[int]]:
+    return [numbers[at : at + 20] for at in range(0, len(numbers), 20)]
+
+
 def test_record_numbers_bound_the_size_unless_they_grow_while_a_list_is_read() -> None:
     rng = np.random.default_rng(0)
-    by_chance, ascending, descending = RecordNumbers(), RecordNumbers(), RecordNumbers()
-    by_chance.note(f"http://a/item/{i}" for i in rng.permutation(1000)[:600] + 1)
-    ascending.note(f"http://a/item/{i}" for i in range(1, 601))
-    descending.note(f"http://a/item/{i}" for i in range(1000, 400, -1))
+    by_chance = numbers_of(*pages_of((rng.permutation(1000)[:600] + 1).tolist()))
     most = by_chance.most()
     assert most is not None
     assert 1000 <= most < 1100
-    assert ascending.most() is None
+    assert numbers_of(*pages_of(range(1, 601))).most() is None
+    descending = numbers_of(*pages_of(range(1000, 400, -1)))
     newest_first = descending.most()
     assert newest_first is not None
     assert 1000 <= newest_first < 1050
     assert not descending.has_no_gaps
-    codes = RecordNumbers()
-    codes.note(f"http://a/item/{i % 20}-{i}" for i in range(600))
+    codes, keys = RecordNumbers(), [f"http://a/item/{i % 20}-{i}" for i in range(600)]
+    codes.note(keys, keys)
     assert codes.most() is None, "the numbers do not identify the records"
 
 
-def test_queries_drawn_at_random_estimate_the_size() -> None:
-    """The estimate is right although frequent words are drawn more often and records differ in their number of words."""
-    rng = np.random.default_rng(1)
-    texts = [" ".join(f"w{w}" for w in rng.zipf(1.3, rng.integers(4, 20)) % 400) for _ in range(1000)]
+def test_pages_in_ascending_order_say_nothing_about_the_newest_record() -> None:
+    """A list in ascending order was read nearly to its end, after some queries had returned large numbers by chance."""
+    rng = np.random.default_rng(0)
+    by_chance = [(rng.permutation(1680)[:3] + 1).tolist() for _ in range(20)]
+    by_chance[0].append(1681)
+    most = numbers_of(*by_chance, *pages_of(range(1, 1661))).most()
+    assert most is not None
+    assert most > 1800, "as uncertain as sixty numbers are"
+    assert numbers_of(*by_chance[:5], *pages_of(range(1, 1661))).most() is None
+
+
+def sample_of(texts: Sequence[str], found_by: Sequence[str]) -> SizeSample:
+    """Return a sample of a source of which every other record is held; `found_by`: what is searched of each record."""
     words, held = WordIndex(page_size=50), KeySet()
-    for i in range(0, 1000, 2):
+    for i in range(0, len(texts), 2):
         words.add_record(str(i), texts[i])
         held.update([str(i)])
     sample = SizeSample(words)
     for _ in range(120):
         drawn = sample.next(50)
         assert drawn is not None
-        found = [i for i, text in enumerate(texts) if drawn.query in text.split()]
+        found = [i for i, text in enumerate(found_by) if drawn.query in text.split()]
         sample.add(drawn, [Record(key=str(i), url=None, path="", text=texts[i]) for i in found], held)
         drawn.is_complete = len(found) <= 50
+    sample.note_new(texts[1:200:2])
+    return sample
+
+
+def drawn_texts() -> list[str]:
+    rng = np.random.default_rng(1)
+    return [" ".join(f"w{w}" for w in rng.zipf(1.3, rng.integers(4, 20)) % 400) for _ in range(1000)]
+
+
+def test_queries_drawn_at_random_estimate_the_size() -> None:
+    """The estimate is right although frequent words are drawn more often and records differ in their number of words."""
+    texts = drawn_texts()
+    sample = sample_of(texts, texts)
     size = sample.size(500, 1000.0)
     assert size is not None
     assert size.low < 1000 < size.high
     assert size.high - size.low < 300
     assert {row["query"] for row in sample.rows()} == {drawn.query for drawn in sample.queries}
+    assert sample.size(1400, 1400.0) is None, "more is held than the sample allows"
+
+
+def test_words_that_are_shown_but_not_searched_do_not_lower_the_estimate() -> None:
+    """Each record shows numbers of its own and a column that the source does not search."""
+    texts = drawn_texts()
+    shown = [f"{text} n{i} n{i}a c{i % 97}" for i, text in enumerate(texts)]
+    size = sample_of(shown, texts).size(500, 1000.0)
+    assert size is not None
+    assert size.low < 1000 < size.high
+    assert size.estimate > 800

@@ -48,6 +48,10 @@ def test_the_result_cap_is_learned() -> None:
     """Two queries with larger totals that stop at the same number, or three without totals; none if all matches were returned."""
     assert learn_cap([finished(200, 900), finished(200, 4000), finished(30, 30)]) == 200
     assert learn_cap([finished(200, 900), finished(30, 30)]) is None
+    assert learn_cap([finished(50, 727), finished(50, 163), finished(50, 50)]) == 50, (
+        "a query may have as many as the cap"
+    )
+    assert learn_cap([finished(50, 60), finished(50, 55), *[finished(50, 50)] * 3]) is None, "some totals are wrong"
     assert learn_cap([finished(50, None)] * 3) == 50
     assert learn_cap([finished(50, None, pages=1)] * 3) == 50, "no answer of the source has a second page"
     assert learn_cap([*[finished(50, None, pages=1)] * 3, finished(40, None, pages=2)]) is None, "full by chance"

@@ -84,7 +84,7 @@ class SourceLedger:
             self.first_keys += new
         for other in self.siblings:
             new = other.held.without(new)
-        self.coverage.numbers.note(new)
+        self.coverage.numbers.note(list(by_key), new)
         self.held.update(by_key)
         self.matches += len(records)
         return [by_key[key] for key in new]

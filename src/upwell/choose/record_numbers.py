@@ -1,21 +1,25 @@
 """Bound the size of a source by the numbers in the URLs of its records.
 
-Many applications number their records one after another, so there are at most as many as numbers were given out. That holds if the
-newest record was seen: it is the case if the largest number came early, and not if the numbers grew while a list was read.
+Many applications number their records one after another, so there are at most as many as numbers were given out. How far the largest
+number seen is from the newest record follows from the other numbers if they were drawn by chance. Pages in ascending order say nothing
+about it: whatever was read of them, the newest records are on the last page. Neither do numbers that grew while a list was read.
 """
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 __all__ = ["RecordNumbers"]
 
 MIN_NUMBERED = 30  # records needed before their numbers bound anything; benchmarks.ground: 20, 30 and 50 equal
 MIN_SHARE = 0.98  # share of the records that must have a number at the same place of the URL; not swept
 MAX_DIGITS = 9  # longer numbers are codes, dates or hashes
-# numbers beyond the largest one seen that may have been given out, in mean distances of two held numbers: three for a random sample
-# (rule of three), three times as many because the newest records are reached less often than others
+# shorter pages are in ascending order by chance, too often to tell: three records in one of six pages, four in one of 24
+MIN_ORDERED = 4
+# numbers beyond the largest one seen that may have been given out, in mean distances of two numbers drawn by chance: three for a random
+# sample (rule of three), three times as many because the newest records are reached less often than others
 SLACK = 9.0
 # a random order has about ln(n) records that are larger than all before them; an ascending one has n
 MAX_RECORDS_PER_LOG = 5.0
@@ -29,39 +33,47 @@ class RecordNumbers:
     prefix: str | None = None  # text of the URLs before the number; None: no URL was seen
     seen: int = 0  # records
     numbered: int = 0  # of these, with a number after the prefix
+    unordered: int = 0  # of these, from pages that are not in ascending order
     smallest: int = 0
     largest: int = 0
     rises: int = 0  # numbers that were larger than all before them
 
-    def note(self, keys: Iterable[str]) -> None:
-        """Add the keys of new records, in the order in which they were returned."""
-        for key in keys:
-            if self.prefix is None:
-                match = None
-                for match in NUMBER.finditer(key):  # noqa: B007 # the last number of the URL
-                    pass
-                self.prefix = key[: match.start()] if match else ""
+    def note(self, page: Sequence[str], new: Iterable[str]) -> None:
+        """Add the keys of the new records of a page, both in the order in which they were returned."""
+        of_page = [number for key in page if (number := self._number(key)) is not None]
+        is_ascending = len(of_page) >= MIN_ORDERED and all(a < b for a, b in pairwise(of_page))
+        for key in new:
             self.seen += 1
-            match = NUMBER.match(key, len(self.prefix)) if self.prefix and key.startswith(self.prefix) else None
-            if match is None or len(match[0]) > MAX_DIGITS:
+            number = self._number(key)
+            if number is None:
                 continue
-            number = int(match[0])
             if not self.numbered:
                 self.smallest = self.largest = number
             self.numbered += 1
+            self.unordered += not is_ascending
             if number > self.largest:
                 self.largest, self.rises = number, self.rises + 1
             self.smallest = min(self.smallest, number)
+
+    def _number(self, key: str) -> int | None:
+        """Return the number of a record; None if its URL has none at the place where that of the first record has it."""
+        if self.prefix is None:
+            match = None
+            for match in NUMBER.finditer(key):  # noqa: B007 # the last number of the URL
+                pass
+            self.prefix = key[: match.start()] if match else ""
+        match = NUMBER.match(key, len(self.prefix)) if self.prefix and key.startswith(self.prefix) else None
+        return int(match[0]) if match is not None and len(match[0]) <= MAX_DIGITS else None
 
     def most(self) -> float | None:
         """Return an upper bound of the number of records; None if the numbers give none."""
         span = self.largest - self.smallest + 1
         if self.numbered < max(MIN_NUMBERED, MIN_SHARE * self.seen) or self.numbered > span:
             return None  # too few numbers, or they do not identify the records
-        if self.rises > MAX_RECORDS_PER_LOG * math.log(self.numbered):
-            return None  # read in ascending order: the numbers show nothing about the newest records
+        if self.unordered < MIN_NUMBERED or self.rises > MAX_RECORDS_PER_LOG * math.log(self.numbered):
+            return None  # read in ascending order
         # numbers start at 1, whatever the smallest one seen
-        return self.largest + SLACK * self.largest / self.numbered
+        return self.largest + SLACK * self.largest / self.unordered
 
     @property
     def has_no_gaps(self) -> bool:

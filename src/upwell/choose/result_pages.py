@@ -128,8 +128,8 @@ class ResultPages:
 def learn_cap(queries: Sequence[FinishedQuery]) -> int | None:
     """Return the result cap: the one that pages state, else the number at which large queries stop; None if unknown.
 
-    Two queries suffice if their totals promise more. Without totals, three with several pages each are needed: a single page may
-    be full by chance, unless the source has no pager.
+    Two queries suffice if their totals promise more, and no more queries return all that they promise. Without totals, three with several
+    pages each are needed: a single page may be full by chance, unless the source has no pager.
     """
     ended = [query for query in queries if query.end]
     most_matches = max((query.matches for query in ended), default=0)
@@ -140,8 +140,9 @@ def learn_cap(queries: Sequence[FinishedQuery]) -> int | None:
         return named.most_common(1)[0][0]
     largest = [query for query in ended if query.matches == most_matches]
     promised = [query for query in largest if query.total is not None and query.total > most_matches]
-    is_whole_total = any(query.total is not None and query.total == most_matches for query in largest)
-    if len(promised) >= MIN_PROMISED_QUERIES and not is_whole_total:
+    # a source with a cap may have a query with exactly as many matches; one without it states most totals right
+    whole = [query for query in largest if query.total == most_matches]
+    if len(promised) >= max(MIN_PROMISED_QUERIES, len(whole)):
         return most_matches
     has_pager = any(query.pages > 1 for query in ended)
     silent = [query for query in largest if query.total is None and (query.pages > 1 or not has_pager)]

@@ -6,8 +6,9 @@ weight    1 ÷ (probability of drawing the query × degree of the record), for m
 
 A record that is missing but matches a word of the pool is drawn with a known probability, so the sum of the weights of the missing
 records in the drawn answers is an unbiased estimate of their number (Horvitz–Thompson; the pool and the degrees are those of Bar-Yossef
-and Gurevich, Random sampling from a search engine's index, 2008). Queries whose answers are capped or too long are left out. Records that
-share no word with the pool are not counted; `coverage` adds an estimate of them.
+and Gurevich, Random sampling from a search engine's index, 2008). Queries whose answers are capped or too long are left out. Not every
+word that a record shows finds it: numbers and other columns may not be searched. The share that does is measured on the records held
+(`found_share`). Records that share no word with the pool are not counted; `coverage` adds an estimate of them.
 """
 
 import math
@@ -26,7 +27,8 @@ from upwell.types import Estimate, Record
 __all__ = ["MAX_PRIOR", "SampledMatch", "SampledQuery", "SizeSample"]
 
 MAX_TRIES = 50  # words drawn until one may be asked
-MIN_HELD_SHARE = 0.6  # share of the records held now that must have been held when a query was drawn for it to count
+# share of the records held now that must have been held when a query was drawn for it to count: words that were not asked early find less
+MIN_HELD_SHARE = 0.8
 MAX_PAGES = 2  # result pages of a drawn query that are read
 MAX_SHARE = 0.5  # share of the matches that can be read that a word of the pool may have among the records held
 MIN_QUERIES = 7  # complete drawn queries needed for an estimate
@@ -36,6 +38,8 @@ MEMORY = 0.99  # weight of earlier new records after each further one
 PRIOR_RECORDS = 3.0  # records that share a word with the pool, assumed before any is seen
 MIN_REACHED_SHARE = 0.1  # share of the missing records assumed to share a word with the pool at least
 MIN_SHOWN_SHARE = 0.1  # share of the matches assumed to show the query at least
+MIN_FOUND_SHARE = 0.1  # share of the shown words assumed to find their record at least
+MAX_DEGREE = 8  # degrees from here on are counted together, to measure the share of the records that the pool reaches
 NORMAL, RULE_OF_THREE = 1.96, 3.0  # of a 95 % interval, and of a count that was observed as 0
 
 
@@ -56,6 +60,7 @@ class SampledQuery:
     query: str
     probability: float
     held: int
+    inside: int  # records held that show the query
     matches: list[SampledMatch] = field(default_factory=list)
     is_complete: bool = False
 
@@ -67,8 +72,7 @@ class SizeSample:
         self.words, self.seed = words, seed
         self.queries: list[SampledQuery] = []
         self._pool: NDArray[np.bool_] = np.zeros(0, dtype=bool)  # by the number of the word
-        # new records that other queries returned lately, and those of them that the pool would have reached
-        self._others, self._reached = 0.0, 0.0
+        self._degrees = [0.0] * (MAX_DEGREE + 1)  # new records that other queries returned lately, by degree
 
     def next(self, page_size: int) -> SampledQuery | None:
         """Draw the next query; None if the pool is used up."""
@@ -86,7 +90,7 @@ class SizeSample:
             text = words.word(at)
             if text not in stops and words.accepts(text):
                 probability = float(weights[at] - (weights[at - 1] if at else 0)) / float(weights[-1])
-                self.queries.append(SampledQuery(text, probability, words.held))
+                self.queries.append(SampledQuery(text, probability, words.held, int(inside[at])))
                 return self.queries[-1]
         return None
 
@@ -102,13 +106,18 @@ class SizeSample:
     def note_new(self, texts: Sequence[str]) -> None:
         """Note new records that other queries returned: the share of them that the pool reaches is that of all missing records."""
         for text in texts:
-            self._others = MEMORY * self._others + 1
-            self._reached = MEMORY * self._reached + (self.degree(text) > 0)
+            self._degrees = [MEMORY * weight for weight in self._degrees]
+            self._degrees[min(self.degree(text), MAX_DEGREE)] += 1
 
-    @property
-    def reached_share(self) -> float:
-        """Return the share of the missing records that share a word with the pool."""
-        return max(MIN_REACHED_SHARE, (self._reached + PRIOR_RECORDS) / (self._others + PRIOR_RECORDS))
+    def found_share(self, complete: Sequence[SampledQuery]) -> float:
+        """Return the share of the words that records show which find them, from records held that show a drawn query."""
+        found = [min(1.0, sum(match.was_shown for match in drawn.matches) / max(1, drawn.inside)) for drawn in complete]
+        return max(MIN_FOUND_SHARE, (sum(found) + 1) / (len(found) + 1))
+
+    def reached_share(self, found: float) -> float:
+        """Return the share of the missing records that some word of the pool finds, if each of their words does with this chance."""
+        reached = sum(weight * (1 - (1 - found) ** degree) for degree, weight in enumerate(self._degrees))
+        return max(MIN_REACHED_SHARE, (reached + PRIOR_RECORDS) / (sum(self._degrees) + PRIOR_RECORDS))
 
     def degree(self, text: str) -> int:
         """Return the number of words of the pool that a text contains."""
@@ -128,15 +137,19 @@ class SizeSample:
         # excerpts differ from query to query, so that a text shows only a part of the words by which its record is found
         again = [match.was_shown for match in matches if match.is_held and match.is_shown]
         shown = max(MIN_SHOWN_SHARE, (sum(again) + 1) / (len(again) + 1))
-        sizes = np.array([drawn.held + self._missing(drawn, shown) / self.reached_share for drawn in complete])
+        found = self.found_share(complete)
+        reached = self.reached_share(found)
+        sizes = np.array([drawn.held + self._missing(drawn, shown) / (found * reached) for drawn in complete])
         low, _, _ = _interval(sizes)
         with_prior, estimate, high = _interval(np.append(sizes, [min(prior, MAX_PRIOR * held)] * PRIOR_QUERIES))
-        low, number = max(held, min(low, with_prior)), len(sizes)
+        number = len(sizes)
         # of a missing record, if one more query in `number` ÷ 3 had returned one
         degree = float(np.mean([match.degree for match in matches])) if matches else 1.0
         one_more = float(np.mean([shown / drawn.probability for drawn in complete])) / max(1.0, degree)
-        one_more /= self.reached_share
-        high = max(low, high, estimate + RULE_OF_THREE * one_more / number)
+        high = max(high, estimate + RULE_OF_THREE * one_more / (found * reached) / number)
+        if high < held:
+            return None  # more is held than the sample allows: the words of the missing records differ
+        low = max(held, min(low, with_prior))
         # if no drawn query returned a missing record, the middle of what is possible
         return Estimate(estimate=estimate if estimate > held else math.sqrt(low * high), low=low, high=high)
 
@@ -153,6 +166,7 @@ class SizeSample:
                 "query": drawn.query,
                 "probability": drawn.probability,
                 "records_held": drawn.held,
+                "held_with_query": drawn.inside,
                 "complete": drawn.is_complete,
             }
             names = ("record", "degree", "held", "shown", "shown_before")

@@ -120,7 +120,7 @@ ATTRIBUTES: Mapping[type, Mapping[str, Any]] = {
         "is_serial": bool, "_again": deque[Candidate],
         "yields": YieldEstimator, "decision": Decision | None, "_pages": int, "_check_pages": int,
     },
-    SizeSample: {"words": WordIndex, "seed": int, "queries": list[SampledQuery], "_pool": Bools, "_others": float, "_reached": float},
+    SizeSample: {"words": WordIndex, "seed": int, "queries": list[SampledQuery], "_pool": Bools, "_degrees": list[float]},
     CommonWords: {"index": WordIndex, "_waiting": deque[str], "_misses": int},
     ListCandidates: {"coverage": CoverageEvidence, "listings": list[Listing], "looks": int},
     ListFinder: {
