@@ -89,7 +89,7 @@ def test_index_behind_a_search_box_opened_by_a_button(tmp_path: Path) -> None:
         1.0,
         "index",
     )
-    assert "all records of the site's own search index" in result.summary["statement"]
+    assert "in the site's own search index" in result.summary["statement"]
     assert {f"{url}things/{item['id']}" for item in ITEMS} == set(result.table["_url"].to_pylist())
     assert set(result.table["name"].to_pylist()) == {item["name"] for item in ITEMS}
     assert len(targets) <= 40
