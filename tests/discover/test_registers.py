@@ -5,6 +5,7 @@ from urllib.parse import parse_qsl
 import numpy as np
 
 from upwell.discover import forms, interfaces
+from upwell.discover.form_filters import filters_of
 from upwell.discover.trial import TrialLimits, Trials, try_interface
 from upwell.page.tree import TagTree, read
 from upwell.types import FormFilter, FormInterface, LinkContext, Request, Response
@@ -45,7 +46,7 @@ def test_ends_of_a_range_take_no_words() -> None:
 
 def test_check_boxes_and_amounts_in_text_fields_narrow() -> None:
     """Only the pair that shows a format of dates takes dates."""
-    assert set(interfaces.filters_of(forms.find(page(PROPERTIES))[0], page(PROPERTIES))) == {
+    assert set(filters_of(forms.find(page(PROPERTIES))[0], page(PROPERTIES))) == {
         FormFilter(("tipo[]",), "choice", ("Casa", "Loja")),
         FormFilter(("area_min", "area_max"), "number"),
         FormFilter(("data_de", "data_ate"), "date", format="%d/%m/%Y"),
