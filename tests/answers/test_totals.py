@@ -25,6 +25,7 @@ from upwell.page.tree import TagTree, read
         ("Documents 1-10 of total 266 found.", StatedTotals(total=266, first=1, last=10)),
         ("Found 128 items, now showing 1 - 10", StatedTotals(total=128, first=1, last=10)),
         ("6318 results found, top 500 sorted by relevance", StatedTotals(total=6318, cap=500)),
+        ("A pesquisa devolveu 572 registos. Só são apresentados os primeiros 100.", StatedTotals(total=572, cap=100)),
         ("More than 575 documents found matching your query. 1 - 15 displayed.", StatedTotals(total=575, hedge="at least", first=1, last=15)),
         ("1,000+ results", StatedTotals(total=1000, hedge="at least")),
         ("About 24,400 results (0.26 seconds)", StatedTotals(total=24_400, hedge="about")),

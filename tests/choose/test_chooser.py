@@ -1,5 +1,6 @@
 """The choice of the next request, and the results of queries."""
 
+from upwell.answers.totals import StatedTotals
 from upwell.choose.candidates import AnswerPage, Candidate
 from upwell.choose.chooser import Chooser
 from upwell.choose.expected_yield import ExpectedYield, advantage, new_per_request
@@ -49,3 +50,16 @@ def test_a_failed_page_is_retried_and_then_postponed() -> None:
     assert chooser.retry()
     assert query in chooser.open_queries
     assert query.pages.pages == 1
+
+
+def test_a_page_at_its_stated_cap_teaches_the_cap_without_a_pager() -> None:
+    """It lacks no pager, though it states more matches than it shows."""
+    interface = FormInterface(method="GET", url="http://h/", query_field="q")
+    chooser = Chooser(
+        SourceLedger(interface=interface, model=SourceModel()), Plan(), language="en", takes_text=True, is_about=False
+    )
+    records = [Record(key=str(i), url=None, path="", text=f"city {i}") for i in range(40)]
+    totals = StatedTotals(total=136, cap=40)
+    chooser.take(chooser.open(Candidate(query="city")), AnswerPage(records=records, totals=totals, is_open=True))
+
+    assert chooser.ledger.result_cap == 40

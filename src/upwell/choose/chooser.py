@@ -394,7 +394,8 @@ class Chooser:
             query.sampled.is_complete = not has_more and not page.is_open and is_end_seen and not is_capped
             is_over |= query.pages.pages >= MAX_SAMPLE_PAGES
         if is_over or is_split:
-            self._close(query, page, is_whole=not has_more and not page.is_open)
+            # a page that stops at its stated result cap lacks no pager
+            self._close(query, page, is_whole=not has_more and (end == "cap" or not page.is_open))
             if has_more and not query.region:  # a check query with further pages continues as an ordinary query
                 query.is_check, query.sampled = False, None
                 self.open_queries.append(query)
