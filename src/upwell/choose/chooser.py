@@ -147,14 +147,13 @@ class Chooser:
             ledger.result_cap or not ledger.totals_are_near or self.open_queries.largest_total() <= held
         ):  # unless the stated totals promise more
             return "saturated"
-        return "coverage" if self._is_covered and not self.regions.needs_test else None
-
-    @property
-    def _is_covered(self) -> bool:
-        """Return True if the coverage goal is met."""
-        ledger, held = self.ledger, len(self.ledger)
-        is_known = bool(held) and not ledger.lower_bound
-        return ledger.is_listed_elsewhere or (is_known and held >= self.plan.coverage * ledger.size.high)
+        if self.regions.needs_test and not self.takes_text:
+            return None  # where words can be asked, their totals test that of the form
+        if ledger.is_listed_elsewhere:
+            return "coverage"
+        if not held or ledger.lower_bound or held < self.plan.coverage * ledger.size.high:
+            return None
+        return "coverage"
 
     # -- choosing --------------------------------------------------------------------------------------------------------
 
@@ -168,8 +167,6 @@ class Chooser:
             self.decision = Decision(_weighed(choice))
             return choice
         options, best = self._options()
-        if self.regions.needs_test and self._is_covered:  # nothing else is worth a request
-            options = [option for option in options if option.choice.region] or options
         self.yields.best_rate = best
         self.decision = None
         if not options:
