@@ -13,7 +13,7 @@ from upwell.page import form_encoding
 from upwell.page.links import acts_at, link_request
 from upwell.page.tree import TagTree
 from upwell.types import LinkContext, Request
-from upwell.urls.acting import acting_evidence
+from upwell.urls.acting import acting_evidence, adds_acting_value
 from upwell.urls.arguments import split_url
 from upwell.urls.hosts import site_host
 
@@ -244,7 +244,12 @@ def _load_more(tree: TagTree, _query: str = "") -> NextPage | None:
             if not _may_contain_url(name):
                 continue
             url = urldefrag(tree.resolve(value) or "")[0] if value and _looks_like_url(value) else ""
-            if url and url != urldefrag(tree.url)[0] and site_host(url) in (host, "") and not acts_at(tree, row, url):
+            if (
+                url
+                and url != urldefrag(tree.url)[0]
+                and site_host(url) in (host, "")
+                and not (acts_at(tree, row, url) or adds_acting_value(url, tree.url))
+            ):
                 return NextPage(url=url, via="more", context=link_request(tree, row, url).context)
     return None
 

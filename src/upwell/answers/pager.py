@@ -29,6 +29,7 @@ from upwell.page.links import acts, acts_at
 from upwell.page.path_signatures import CLASSLESS, PathSignature
 from upwell.page.tree import TagTree
 from upwell.types import LinkContext
+from upwell.urls.acting import adds_acting_value
 from upwell.urls.arguments import numbers_in_url, parse_arguments, split_url
 from upwell.urls.hosts import is_valid, leaves_site, site_host
 
@@ -678,12 +679,16 @@ class Pager:
         """Target of rel=next in the head."""
         return self._declared("next")
 
+    def _acts(self, url: str) -> bool:
+        """Return True if a target changes something: no pager adds an acting word to the arguments of its page."""
+        return acts(url) or adds_acting_value(url, self.page_url)
+
     def _declared(self, direction: str) -> str | None:
         tree = self.tree
         for row in tree.rows("link").tolist() if self.uses_rel else ():
             if direction in (tree.attr(row, "rel") or "").lower().split():
                 url = _resolve(tree, tree.attr(row, "href"))
-                if url and url != self.page_url and not leaves_site(url, self.host) and not acts(url):
+                if url and url != self.page_url and not leaves_site(url, self.host) and not self._acts(url):
                     return url
         return None
 
@@ -801,7 +806,7 @@ class Pager:
         if declared is not None and declared not in by_url:
             by_url[declared] = []
         for url, links in by_url.items():
-            if acts(url) or any(acts_at(tree, link.row, url) for link in links) or len(targets) >= MAX_CANDIDATES:
+            if self._acts(url) or any(acts_at(tree, link.row, url) for link in links) or len(targets) >= MAX_CANDIDATES:
                 continue
             columns = [self._link_features(link) for link in links]
             best = [max(values) for values in zip(*columns, strict=True)] if columns else [0.0] * len(LINK_FEATURES)

@@ -33,6 +33,7 @@ __all__ = [
     "Hit",
     "acting_evidence",
     "acting_hits",
+    "adds_acting_value",
     "feature_values",
     "may_act",
     "names_of_query",
@@ -180,6 +181,9 @@ FEATURES: tuple[str, ...] = (
     "record title",
     "several places",
 )  # fmt: skip
+
+
+WHOLE_VALUES = frozenset(f"value {place} {kind}" for place in ("alone", "usual") for kind in ("strong", "verb"))
 
 
 class _Vocabulary(NamedTuple):
@@ -616,6 +620,20 @@ def _placed(own: list[str], text: str = "", most: int = MAX_WORDS) -> tuple[tupl
 
 
 @lru_cache(MAX_CACHED)
+def adds_acting_value(url: str, page_url: str) -> bool:
+    """Return True if a link adds an argument to the URL of its page whose whole value is an acting word, as no pager does.
+
+    >>> adds_acting_value("/find?q=a&page=2&x=delete", "/find?q=a"), adds_acting_value("/find?q=delete&page=2", "/find?q=delete")
+    (True, False)
+    """
+    try:
+        added, known = urlsplit(url).query, set(_pairs(urlsplit(page_url).query, ""))
+    except ValueError:
+        return True
+    hits = (hit for name, value in _pairs(added, "") if (name, value) not in known for hit in _field_hits(name, value))
+    return any(hit.feature in WHOLE_VALUES for hit in hits)
+
+
 def _class_of(word: str) -> Class | None:
     known = _vocabulary()
     if word in known.strong:
