@@ -53,7 +53,7 @@ def test_enrich_on_the_command_line(two_sites: TwoSites, tmp_path: Path) -> None
     done = command("enrich", "a.org:city", source, "--rate", "0", "--format", "csv", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["found"] == 1
-    assert (tmp_path / json.loads(done.stdout)["file"]).read_text().startswith("_key,city,")
+    assert (tmp_path / json.loads(done.stdout)["file"]).read_text().startswith("city,")
     wrong = command("enrich", "a.org:town", source, cwd=tmp_path)
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert "has no column town; its columns are _key, city" in wrong.stderr

@@ -654,14 +654,14 @@ def _length(span: tuple[int, int]) -> int:
 def _range_before(line: _Line, number: _NumberInLine, records: int) -> tuple[int, int] | None:
     """Return the two numbers before a number, if they may be the range of the page: "1 to 10" of "1 to 10 of 345", in any language."""
     numbers = _numbers_in(line.text)
-    at = numbers.index(number)
+    at = [other.start for other in numbers].index(number.start)  # other objects if the cache forgot the line
     return _span(line, numbers[at - 2 : at], number, records) if at >= 2 else None
 
 
 def _range_after(line: _Line, number: _NumberInLine, records: int) -> tuple[int, int] | None:
     """Return the two numbers after a number, if they may be the range of the page: "1 - 10" of "345: 1 - 10"."""
     numbers = _numbers_in(line.text)
-    at = numbers.index(number)
+    at = [other.start for other in numbers].index(number.start)  # other objects if the cache forgot the line
     return _span(line, numbers[at + 1 : at + 3], number, records)
 
 
