@@ -56,7 +56,7 @@ def test_export_writes_every_format_without_a_replay(harvested: upwell.Result, f
         harvested.folder, format=format, out=tmp_path / f"some.{format}", columns=["name", "population"]
     )
     assert (some.records, some.columns) == (held, 2)
-    with pytest.raises(upwell.UpwellError, match="has no column nme"):
+    with pytest.raises(upwell.UpwellError, match="no column is called nme; did you mean name"):
         upwell.export(harvested.folder, columns=["nme"])
 
 

@@ -173,11 +173,11 @@ class UserSchema:
             near = difflib.get_close_matches(name, sorted(there), n=SUGGESTED, cutoff=0.5)
             near += [other for other in sorted(there) if name in other.split("_") and other not in near][:SUGGESTED]
             lines.append(
-                f"no column is called {name}" + (f"; did you mean {' or '.join(near[:SUGGESTED])}?" if near else "")
+                f"no column is called {name}" + (f"; did you mean {' or '.join(near[:SUGGESTED])}?" if near else ".")
             )
         listed = sorted(known)
         more = f" and {len(listed) - MAX_LISTED} more" if len(listed) > MAX_LISTED else ""
-        raise WrongUsage(f"{'; '.join(lines)}. The columns are {', '.join(listed[:MAX_LISTED]) or '(none)'}{more}")
+        raise WrongUsage(f"{' '.join(lines)} The columns are {', '.join(listed[:MAX_LISTED]) or '(none)'}{more}")
 
     def unfilled(self, kind: str, columns: Iterable[TableColumn]) -> list[str]:
         """Return the pinned columns that the table can no longer fill."""
