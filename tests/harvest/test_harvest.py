@@ -19,7 +19,7 @@ from upwell.demo import Running, Switches, serve
 from upwell.demo.cities import by_id
 from upwell.demo.switches import LAYOUTS
 from upwell.errors import NoSearchForm, NothingLearned, WrongUsage
-from upwell.harvest.events import Asked, Event, Found, Learned, Stopped
+from upwell.harvest.events import Asked, Event, Found, Learned, Looking, Stopped
 from upwell.net.fetch import Manners
 from upwell.source.model import load_all
 from upwell.table.writers import read_keys
@@ -88,7 +88,7 @@ def test_the_files_of_a_harvest(demo: Running, tmp_path: Path) -> None:
     }
     summary = json.loads((result.folder / "summary.json").read_text())
     assert set(summary) == {
-        "site", "title", "requests", "answers", "records", "overlap_rate", "size", "coverage", "statement", "out_of_reach", "checks",
+        "site", "title", "requests", "answers", "records", "overlap_rate", "size", "size_state", "coverage", "statement", "out_of_reach", "checks",
         "details", "tables", "stopped", "seconds", "bytes", "sources",
     }  # fmt: skip
     assert set(summary["answers"]) == {"multi", "single", "none", "error"}
@@ -98,7 +98,8 @@ def test_the_files_of_a_harvest(demo: Running, tmp_path: Path) -> None:
     assert summary["records"] == len(rows)
     assert list(rows[0])[:8] == ["_key", "_source", "_url", "_query", "_page", "_path", "_seen", "_fetched"]
     assert json.loads((result.folder / "source.json").read_text())["rules"][0]["leader"].endswith("/li.city")
-    assert [type(e) for e in events[:2]] == [Found, Learned]
+    assert isinstance(events[0], Looking)
+    assert [type(e) for e in events if not isinstance(e, Looking)][:2] == [Found, Learned]
     assert isinstance(events[-1], Stopped)
     assert any(isinstance(e, Asked) and e.records for e in events)
     with browser() as page:

@@ -149,7 +149,7 @@ def _text_after(tree: TagTree, row: int) -> str:
 WHOLE_NUMBER = late_pattern(rf"(?<![\d,:/#])(?<!(?<!\.)\.){NUMBER}")
 LETTER = late_pattern(r"[^\W\d_]")
 NAME_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-CONTENT_RANGE = re.compile(r"\s*+(?!bytes)\w++\s++[\d*]++(?:-\d++)?+/(\d{1,15})\s*+", re.I)
+CONTENT_RANGE = re.compile(r"\s{0,4}+(?!bytes)\w++\s++[\d*]++(?:-\d++)?+/(\d{1,15})\s{0,4}+", re.I)
 MAX_LINE_CHARS = 240  # a longer line is running text and does not state a total
 MAX_AROUND_CHARS = 40  # before and after a number in which words are searched
 MAX_SHORT_LINE = 60  # characters of a line that states little more than a number
@@ -242,7 +242,7 @@ FEATURES = (
 SAY_TOTAL = ("noun_after", "found_before", "found_in_line", "result_in_line", "showing_in_line")
 _AT = {name: at for at, name in enumerate(FEATURES)}
 
-NOUN_AFTER = late_pattern(lambda: rf"\s*+(?:{_match_nouns()}|(?:{alternatives('match_counters')}))", re.I)
+NOUN_AFTER = late_pattern(lambda: rf"\s{{0,4}}+(?:{_match_nouns()}|(?:{alternatives('match_counters')}))", re.I)
 FOUND_BEFORE = late_pattern(
     lambda: rf"(?<!\w)(?:{alternatives('found')})\s*+(?:(?:[:：(]|is|are|only|out of|of)\s*+)?{_hedge_words()}\Z",
     re.I,
@@ -259,15 +259,15 @@ OUT_OF_BEFORE = late_pattern(
 OF_ALL = late_pattern(
     lambda: rf"(?:{alternatives('found')})\W{{0,3}}\d[\d.,]{{0,18}}\s*+(?:{whole_words('out_of')})\W{{0,3}}\Z", re.I
 )
-OUT_OF_AFTER = late_pattern(lambda: rf"\s*+(?:{whole_words('out_of')})\W{{0,3}}\d", re.I)
+OUT_OF_AFTER = late_pattern(lambda: rf"\s{{0,4}}+(?:{whole_words('out_of')})\W{{0,3}}\d", re.I)
 HEDGE_BEFORE = late_pattern(
     lambda: rf"(?P<hedge>{alternatives('about')}|{alternatives('at_least')})\s*+(?:(?:total|a total of)\s*+)?\Z", re.I
 )
 PAGE_BEFORE = late_pattern(lambda: rf"{word_starts('page_words')}\W{{0,3}}(?:\d{{1,6}}\D{{1,8}})?\Z", re.I)
-CAP_BEFORE = late_pattern(lambda: rf"(?:{alternatives('result_cap')})\s*+\Z", re.I)
-SECONDS_AFTER = late_pattern(lambda: rf"\s*+(?:[a-z]\s*+)?(?:{alternatives('seconds')})(?!\w)", re.I)
-MONEY_BEFORE = re.compile(r"(?:[$€£¥₹₽₩]|\b(?:USD|EUR|GBP|CHF|CDN))\s*+\Z")
-MONEY_AFTER = re.compile(r"\s*+(?:[$€£¥₹₽₩]|(?:USD|EUR|GBP|CHF)\b)")
+CAP_BEFORE = late_pattern(lambda: rf"(?:{alternatives('result_cap')})\s{{0,4}}+\Z", re.I)
+SECONDS_AFTER = late_pattern(lambda: rf"\s{{0,4}}+(?:[a-z]\s{{0,4}}+)?(?:{alternatives('seconds')})(?!\w)", re.I)
+MONEY_BEFORE = re.compile(r"(?:[$€£¥₹₽₩]|\b(?:USD|EUR|GBP|CHF|CDN))\s{0,4}+\Z")
+MONEY_AFTER = re.compile(r"\s{0,4}+(?:[$€£¥₹₽₩]|(?:USD|EUR|GBP|CHF)\b)")
 ATTACHED_BEFORE = re.compile(r"[^\W_]\Z|[\w)][-–+*=_@.]\Z")
 ATTACHED_AFTER = re.compile(
     r"[-–/:_@=]\w|[^\W\d_]{1,2}(?!\w)"
@@ -808,7 +808,7 @@ def _hedge_words() -> str:
 
 def _match_nouns() -> str:
     nouns = alternatives("match_nouns")
-    return rf"(?:search |matching |total |relevant |unique |\w+ )?(?:{nouns})(?:\(s\)|\(es\))?(?![\w-])"
+    return rf"(?:search |matching |total |relevant |unique |\w{{1,20}}+ )?(?:{nouns})(?:\(s\)|\(es\))?(?![\w-])"
 
 
 CAP = late_pattern(lambda: rf"(?:{alternatives('result_cap')})\s++(?P<cap>{NUMBER})", re.I)

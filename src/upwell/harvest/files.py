@@ -21,7 +21,7 @@ from upwell.store.safe_files import write_whole
 from upwell.store.user_memory import remember
 from upwell.table import parquet
 from upwell.table.parquet import pandas_frame, polars_frame
-from upwell.table.writers import FORMATS, Format, write
+from upwell.table.writers import FORMATS, Format, column_order, write
 from upwell.urls.hosts import host_and_port, is_private_address
 
 if TYPE_CHECKING:
@@ -60,15 +60,20 @@ PROVENANCE_COLUMNS = {
 }
 
 
-def describe_tables(folder: Path, tables: Sequence[Table], title: str, site: str, url: str, statement: str) -> None:
-    """Write descriptions of the tables in a folder."""
+def describe_tables(
+    folder: Path, tables: Sequence[Table], title: str, site: str, url: str, statement: str, *, keep_order: bool = False
+) -> None:
+    """Write descriptions of the tables in a folder; `keep_order` is that of `writers.write`."""
     resources = [
         {
             "name": _slug(f"{table.name}-{format}"),
             "path": path.name,
             "format": format,
             "mediatype": media_type,
-            "schema": {"fields": _fields(table), "primaryKey": "_key"},
+            "schema": {
+                "fields": _fields(table, cast("Format", format), keep_order=keep_order),
+                **({"primaryKey": "_key"} if "_key" in table.names else {}),
+            },
         }
         for table in tables
         for format, media_type in MEDIA_TYPES.items()
@@ -88,8 +93,8 @@ def describe_tables(folder: Path, tables: Sequence[Table], title: str, site: str
         write_whole(folder / DATASETTE, _datasette(databases, title or site, url, statement))
 
 
-def _fields(table: Table) -> list[dict[str, str]]:
-    names = dict.fromkeys(name for row in table.rows[:1000] for name in row)
+def _fields(table: Table, format: Format, *, keep_order: bool) -> list[dict[str, str]]:
+    names = column_order(table.rows, format, keep_order=keep_order)
     return [_field(name, table.types.get(name, "")) for name in names]
 
 
@@ -245,7 +250,10 @@ def write_files(site: SiteHarvest, folder: Path, format: Format) -> Result:
             remember(
                 OWN_SOURCE, interface_text(model)
             )  # `upwell ask` queries a private address only if the user has harvested it
-    describe_tables(folder, tables, summary["title"], summary["site"], site.url, summary["statement"])
+    describe_tables(
+        folder, tables, summary["title"], summary["site"], site.url, summary["statement"],
+        keep_order=bool(site.schema.columns),
+    )  # fmt: skip
     if misnamed is not None:
         raise WrongUsage(
             f"{misnamed}. All {summary['records']:,} records are kept in {folder}, with all columns; "

@@ -16,7 +16,17 @@ from upwell.errors import WrongUsage
 from upwell.table import parquet
 from upwell.table.rows import InMemoryRows, StreamedRows
 
-__all__ = ["FORMATS", "READABLE", "TOGETHER", "Format", "csv_lines", "read_keys", "write", "write_together"]
+__all__ = [
+    "FORMATS",
+    "READABLE",
+    "TOGETHER",
+    "Format",
+    "column_order",
+    "csv_lines",
+    "read_keys",
+    "write",
+    "write_together",
+]
 
 Format = Literal["parquet", "csv", "jsonl", "sqlite", "duckdb", "xlsx"]
 FORMATS: tuple[Format, ...] = ("parquet", "csv", "jsonl", "sqlite", "duckdb", "xlsx")
@@ -54,7 +64,7 @@ def write(
         raise WrongUsage(f"unknown format {format!r}: use one of {', '.join(FORMATS)}")
     if not isinstance(rows, InMemoryRows | StreamedRows):
         rows = list(rows)
-    columns = list(columns) or _column_order(rows, format, keep_order=keep_order)
+    columns = list(columns) or column_order(rows, format, keep_order=keep_order)
     path = file or folder / f"{name}.{format}"
     partial = path.with_name(f".{path.name}.part")
     if not all(map(_can_be_encoded, columns)):  # half a surrogate pair, from JSON
@@ -87,7 +97,7 @@ def write_together(tables: Mapping[str, Rows], file: Path, format: Format, *, ke
     """Write several tables into one file: sheets of a workbook (xlsx), or tables of a database (sqlite, duckdb)."""
     partial = file.with_name(f".{file.name}.part")
     partial.unlink(missing_ok=True)
-    columns = {name: _column_order(rows, format, keep_order=keep_order) for name, rows in tables.items()}
+    columns = {name: column_order(rows, format, keep_order=keep_order) for name, rows in tables.items()}
     if format == "xlsx":
         _write_xlsx(tables, columns, partial)
     for name, rows in tables.items() if format != "xlsx" else ():
@@ -100,7 +110,7 @@ def write_together(tables: Mapping[str, Rows], file: Path, format: Format, *, ke
     return file
 
 
-def _column_order(rows: Rows | Sequence[Mapping[str, object]], format: Format, *, keep_order: bool) -> list[str]:
+def column_order(rows: Rows | Sequence[Mapping[str, object]], format: Format, *, keep_order: bool) -> list[str]:
     """Return the columns of rows, in tables for people with those that start with `_` last."""
     is_counted = isinstance(rows, InMemoryRows | StreamedRows)
     names = rows.names if is_counted else list(dict.fromkeys(column for row in rows for column in row))  # type: ignore[union-attr] # only rows of tables are counted
