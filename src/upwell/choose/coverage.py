@@ -45,12 +45,12 @@ __all__ = [
     "CoverageStatement",
     "ListView",
     "SizeBy",
-    "State",
+    "SizeState",
 ]
 
 SizeBy = Literal["index", "total", "list", "recaptured", "lists", "numbers", "sample", "bracket"]
 # exact: the number is known; estimated: with an interval; at least: without an upper bound; unknown: nothing shows how many there are
-State = Literal["exact", "estimated", "at least", "unknown"]
+SizeState = Literal["exact", "estimated", "at least", "unknown"]
 RECENT_PAGES = 40  # last pages of the harvest used for the bracket
 MIN_PAGES = 25  # pages needed before they are used
 RECENT_TOTALS = 30  # last words with a stated total used for the bracket
@@ -104,7 +104,7 @@ class CoverageStatement:
 
     size: Estimate
     by: SizeBy
-    state: State = "estimated"
+    state: SizeState = "estimated"
     views: tuple[str, ...] = ()
 
     @classmethod
@@ -127,7 +127,7 @@ class CoverageStatement:
     @classmethod
     def at_least(cls, number: float, by: SizeBy, views: tuple[str, ...] = ()) -> "CoverageStatement":
         """Return a statement without an upper bound; without any view, nothing is known."""
-        state: State = "at least" if number and views else "unknown"
+        state: SizeState = "at least" if number and views else "unknown"
         return cls(Estimate(estimate=number, low=number, high=number), by, state, views)
 
     @property

@@ -45,7 +45,7 @@ DATES, NUMBERS = (
 )  # ends beyond which an open interval is not split; dates: 1698 to 2300
 
 # waiting: not asked yet; open: asked; capped: it has more matches than can be returned, and cannot be split
-State = Literal["waiting", "open", "whole", "capped", "split", "failed"]
+RegionState = Literal["waiting", "open", "whole", "capped", "split", "failed"]
 Interval = tuple[int, float | None, float | None]  # number of the filter, lower and upper end; None: open
 
 
@@ -73,7 +73,7 @@ class Region:
     parent: int = -1
     values: tuple[tuple[int, str], ...] = ()  # number of a select, and its value
     intervals: tuple[Interval, ...] = ()
-    state: State = "waiting"
+    state: RegionState = "waiting"
     expected: float = 0.0  # matches expected before it is asked
     total: int = 0  # matches stated; 0: unknown
     seen: int = 0  # matches returned

@@ -16,7 +16,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache, cached_property
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, Literal, NamedTuple, get_origin, get_type_hints
 
 import msgpack
 import numpy as np
@@ -225,7 +225,9 @@ def _declared(number: int, cls: type) -> _Class:
         declared.update((name, hints[name]) for name in names)
     for base in reversed(cls.__mro__):
         declared |= ATTRIBUTES.get(base, {})
-    process_fields = [name for name in PROCESS_FIELDS if name in declared]
+    process_fields = [  # the state of the harvest; a field `state` that holds a word is a value like others
+        name for name in PROCESS_FIELDS if name in declared and get_origin(declared[name]) is not Literal
+    ]
     cached = {name for base in cls.__mro__ for name, value in vars(base).items() if isinstance(value, cached_property)}
     stored = {name: hint for name, hint in declared.items() if name not in process_fields}
     return _Class(

@@ -9,14 +9,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from upwell.arrays.key_set import KeySet
-from upwell.choose.coverage import State
+from upwell.choose.coverage import SizeState
 from upwell.choose.ledger import SourceLedger
 from upwell.choose.plan import Reason
 from upwell.choose.size import next_new
 from upwell.discover.consent_page import ConsentPage
 from upwell.harvest.record_pages import RecordPageReader
 from upwell.report.sentences import size_sentence
-from upwell.store.state import State as HarvestState
+from upwell.store.state import State
 from upwell.table.build import Table
 from upwell.table.user_schema import UserSchema
 from upwell.types import Estimate
@@ -37,7 +37,7 @@ class SiteHarvest:
     """Sources of a site, and the state with the records of all of them."""
 
     url: str
-    state: HarvestState
+    state: State
     title: str = ""  # of the first page
     sources: list[SourceLedger] = field(default_factory=list)
     requests: int = 0
@@ -134,7 +134,7 @@ class SiteHarvest:
         return {"requests": requests, "records": round(more)}
 
     @property
-    def size_state(self) -> State:
+    def size_state(self) -> SizeState:
         """Return what is known of the size of all sources together: no more than of any one of them."""
         states = {source.statement.state for source in self._counted}
         if self.lower_bound or not states:
@@ -215,7 +215,7 @@ class SiteHarvest:
 def coverage_statement(
     records: int,
     size: Estimate,
-    state: State,
+    state: SizeState,
     *,
     by: str = "",
     out_of_reach: int = 0,
