@@ -146,7 +146,7 @@ def queries() -> dict[str, float]:
 
 def ground() -> dict[str, float]:
     """Score a part of the simulated sources: requests of the oracle ÷ ours to 95 %, and how often statements hold."""
-    tasks = [(name, setting, 0, 1000, True) for name in ("things", "cities", "products") for setting in GATE]
+    tasks = [(name, setting, 0, 1000, True, 0) for name in ("things", "cities", "products") for setting in GATE]
     with ProcessPoolExecutor(2) as pool:
         rows = list(pool.map(measure, tasks))
     found = figures(rows)

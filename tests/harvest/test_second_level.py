@@ -85,7 +85,7 @@ def shop() -> Iterator[tuple[str, list[str]]]:
 def test_each_facet_and_record_page_is_requested_once(tmp_path: Path) -> None:
     """Records beyond the cap are reached through facets, then all record pages; also if the harvest continues from its state or a checkpoint."""
     with shop() as (url, asked):
-        for budget in (40, 70, 110, 400):
+        for budget in (40, 70, 110, 600):
             plan = Plan(budget=budget, details=True, words=tuple(WOODS), patience=60)
             result = api.harvest(url, out=tmp_path, plan=plan, manners=Manners(rate=0))
     facets = Counter(path for path in asked if "&kind=" in path)
