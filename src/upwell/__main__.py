@@ -6,9 +6,21 @@ from upwell.signals import leave
 
 __all__ = ["main"]
 
-HARVESTING = ("harvest", "demo")  # these verbs read pages in a process that they supervise themselves
+HARVESTING = ("harvest", "learn", "demo")  # these verbs read pages in a process that they supervise themselves
 # Verbs that read pages; what the others read are tables of the user, which may be large.
-READING = ("forms", "probe", "ask", "enrich", "blocks", "extract", "entities", "cluster", "links", "explain")
+READING = (
+    "forms",
+    "probe",
+    "ask",
+    "catalogue",
+    "enrich",
+    "blocks",
+    "extract",
+    "entities",
+    "cluster",
+    "links",
+    "explain",
+)
 
 
 def main() -> None:

@@ -25,6 +25,7 @@ from upwell.net.manners import Manners
 from upwell.places import address_of
 
 if TYPE_CHECKING:
+    from upwell.combine.check import SourceCheck
     from upwell.combine.enrich import EnrichResult
     from upwell.combine.merge import AskResult
     from upwell.discover.discovery import Browser
@@ -40,6 +41,7 @@ __all__ = [
     "SiteOutcome",
     "Stopper",
     "ask",
+    "check_sources",
     "enrich",
     "for_each_outcome",
     "forms",
@@ -344,6 +346,18 @@ async def ask(
     from upwell.combine.ask import ask as ask_sources
 
     return await ask_sources(query, places, pages=pages, deadline=deadline, manners=manners)
+
+
+async def check_sources(
+    places: str | Path | Iterable[str | Path],
+    *,
+    deadline: float = 5.0,
+    manners: Manners | Callable[[str], Manners] | None = None,
+) -> list[SourceCheck]:
+    """Ask each learned source one query that it answered before, and return whether it still answers and looks as it did."""
+    from upwell.combine.check import check_sources as check
+
+    return await check(places, deadline=deadline, manners=manners)
 
 
 async def enrich(

@@ -1,6 +1,6 @@
 """The verbs as blocking functions, with the names of the command line.
 
-`forms`, `probe`, `ask`, `harvest`, `harvest_all` and `enrich` are derived from the coroutines of `upwell.aio`, so that both have the same
+`forms`, `probe`, `ask`, `check_sources`, `harvest`, `harvest_all` and `enrich` are derived from the coroutines of `upwell.aio`, so that both have the same
 arguments. Everything is imported on first use: no verb loads the libraries of another.
 """
 
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from upwell.store.folder import folder_of
 
     ask = _blocking(aio.ask)
+    check_sources = _blocking(aio.check_sources)
     enrich = _blocking(aio.enrich, can_stop=True)
     forms = _blocking(aio.forms)
     harvest = _blocking(aio.harvest, can_stop=True)
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
     probe = _blocking(aio.probe)
 else:
     _BLOCKING = {  # name of a coroutine of `upwell.aio`: whether it can be stopped
-        "ask": False, "enrich": True, "forms": False, "harvest": True, "harvest_all": True, "probe": False,
+        "ask": False, "check_sources": False, "enrich": True, "forms": False, "harvest": True, "harvest_all": True, "probe": False,
     }  # fmt: skip
     _load = lazily(
         __name__,
@@ -103,7 +104,7 @@ else:
 
 
 __all__ = [
-    "Catalogue", "Job", "Result", "RunOptions", "ask", "blocks", "cluster", "compare", "demo", "enrich", "entities", "explain", "export",
+    "Catalogue", "Job", "Result", "RunOptions", "ask", "blocks", "check_sources", "cluster", "compare", "demo", "enrich", "entities", "explain", "export",
     "extract", "folder_of", "forms", "harvest", "harvest_all", "harvest_each", "links", "match", "match_columns", "open", "probe",
     "queries", "read_in_parts", "records", "run_status", "schema_of", "sites_of", "status",
 ]  # fmt: skip

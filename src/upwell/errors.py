@@ -12,6 +12,7 @@
     ├── NothingLearned      no answer could be cut into records
     ├── TookTooLong         reading a page exceeded its CPU time
     ├── Crashed             a bug in Upwell
+    ├── TooBusy             a server has too many queries waiting, or the budget of a token is used up
     ├── BudgetSpent         the budget of requests, seconds or bytes is used up
     ├── Interrupted         stopped before anything was learned (exit code 3)
     ├── WorkerLost          a worker process or machine ended; its work runs again elsewhere
@@ -35,6 +36,7 @@ __all__ = [
     "NoSearchForm",
     "NothingLearned",
     "Refused",
+    "TooBusy",
     "TookTooLong",
     "Unreachable",
     "Unreadable",
@@ -107,6 +109,10 @@ class TookTooLong(UpwellError):
 
 class Crashed(UpwellError):
     """A bug in Upwell; the other sites of the run continue."""
+
+
+class TooBusy(UpwellError):
+    """Too many queries are waiting for a source, or the budget of an API token is used up."""
 
 
 class BudgetSpent(UpwellError):

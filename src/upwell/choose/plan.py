@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Goal", "Plan", "Reason"]
 
-Reason = Literal["coverage", "budget", "saturated", "exhausted", "blocked", "forbidden", "interrupted"]
-Goal = Literal["complete", "representative"]
+Reason = Literal["learned", "coverage", "budget", "saturated", "exhausted", "blocked", "forbidden", "interrupted"]
+Goal = Literal["complete", "representative", "learn"]
 ENDS = ("coverage", "saturated", "exhausted")  # reasons to stop that remain valid however often the harvest is repeated
 BROWSERS = ("auto", "never", "always")  # as `discover.discovery.Browser`, which would load numpy
 
@@ -32,7 +32,8 @@ class Plan:
     seconds: float = 0.0  # 0: unlimited
     bytes: int = 0  # received; 0: unlimited
     coverage: float = 0.98  # stop at this share of the estimated size; the estimate itself is a few points off
-    goal: Goal = "complete"  # representative: many different queries, first pages only (Entity)
+    # representative: many different queries, first pages only (Entity); learn: only the source model (`upwell learn`)
+    goal: Goal = "complete"
     about: str = ""  # only records that match this query, beyond the result cap (Yuan §2)
     # record pages to read: first (as records arrive), last (when no candidate is left), or at most this number; "": a
     # small sample

@@ -23,9 +23,9 @@ MAX_HELP_WIDTH = 100  # columns of `--help` on a wide terminal; Typer's own limi
 
 # Verbs by topic, as `upwell --help` lists them; a verb that is not named here follows under "Other verbs".
 VERB_GROUPS = {
-    "Harvest": ("harvest", "demo", "forms", "probe"),
-    "Look at harvests": ("status", "explain", "export", "serve", "mcp", "config"),
-    "Combine sources": ("ask", "search", "sql", "match", "compare", "enrich"),
+    "Harvest": ("harvest", "learn", "demo", "forms", "probe"),
+    "Look at harvests": ("status", "explain", "export", "serve", "tokens", "mcp", "config"),
+    "Combine sources": ("ask", "catalogue", "search", "sql", "match", "compare", "enrich"),
     "Read saved pages": ("extract", "entities", "blocks", "links", "cluster", "queries"),
 }
 

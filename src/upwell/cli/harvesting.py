@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from upwell.results import DemoTruth
     from upwell.source.model import SourceModel
 
-__all__ = ["Outcomes", "demo", "forms", "harvest", "print_harvest", "probe"]
+__all__ = ["Outcomes", "demo", "forms", "harvest", "learn", "print_harvest", "probe"]
 
 FEW_SITES = 20  # up to this number each site is printed in full, with a table at the end; above it, one line per site
 EARLY_STOPS = ("interrupted", "blocked", "forbidden")  # reasons to stop that lead to exit code 3
@@ -312,6 +312,33 @@ def _models(file: Path) -> "tuple[SourceModel, ...]":
     from upwell.source.model import load_all
 
     return load_all(options.source_text(file))
+
+
+@app.command(epilog="Example: upwell learn https://example.org/ -o sources && upwell ask amber sources")
+@asks_sites
+def learn(
+    context: typer.Context,
+    url: options.HomePage,
+    out: options.Out = "sources",
+    budget: options.LearnBudget = 60,
+    as_json: options.Json = False,
+) -> None:
+    """Learn how to query a site and how to read its answers, without harvesting it.
+
+    About 30 requests. Afterwards `upwell ask` and the API of `upwell serve` query the site; `upwell harvest` with the same -o continues.
+    """
+    from upwell.cli.progress import ProgressLine
+
+    manners = manners_of(values_for(context, url), url)
+    with ProgressLine(budget, not as_json) as observe:
+        result = api.harvest(url, out=out, plan=Plan(goal="learn", budget=budget), manners=manners, observe=observe)
+    interfaces = [source["search_interface"] for source in result.summary["sources"]]
+    file = result.folder / "source.json"
+    about = {"source": str(file), "requests": result.summary["requests"], "records": result.summary["records"]}
+    if as_json:
+        print(as_json_text(about | {"interfaces": interfaces}))
+    else:
+        print(f"learned with {about['requests']} requests: {file}\nnext: upwell ask 'some words' {out}")
 
 
 @app.command(epilog="Example: upwell probe https://example.org/ -o probe")

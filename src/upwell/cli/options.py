@@ -632,6 +632,14 @@ ServePort = Annotated[int, typer.Option("--port", metavar="N", help="Port of the
 Host = Annotated[
     str, typer.Option(metavar="ADDRESS", help="Address to listen on; one that others can reach requires --token.")
 ]
+Cors = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cors",
+        metavar="ORIGIN",
+        help="Origin whose pages may use the API, such as https://example.org; can be repeated.",
+    ),
+]
 PageToken = Annotated[
     str,
     typer.Option(
@@ -640,6 +648,28 @@ PageToken = Annotated[
         help="Secret required to see or change anything, or @FILE, which keeps it out of the list of processes; default: a random one.",
     ),
 ]
+
+# upwell tokens
+TokenAction = Annotated[
+    str, typer.Argument(metavar="ACTION", help="What to do: list, add or remove.", show_default=False)
+]
+TokenName = Annotated[str, typer.Argument(metavar="[NAME]", help="Name of the token.", show_default=False)]
+TokenScopes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--scope", metavar="SCOPE", help="What the token allows: read, ask or harvest; can be repeated; default: read."
+    ),
+]
+TokenBudget = Annotated[
+    int,
+    typer.Option(
+        "--budget", min=0, metavar="N", help="Requests to sites that the token may cause in all; 0: no limit."
+    ),
+]
+
+# upwell learn, upwell catalogue
+LearnBudget = Annotated[int, typer.Option("--budget", min=1, metavar="N", help="Largest number of requests to send.")]
+CatalogueAction = Annotated[str, typer.Argument(metavar="ACTION", help="What to do: check.", show_default=False)]
 
 # upwell mcp
 MaxBudget = Annotated[

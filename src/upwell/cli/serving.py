@@ -12,7 +12,7 @@ from upwell.cli.network import from_file
 from upwell.cli.printing import as_json_text
 from upwell.errors import MissingExtra, UpwellError, WrongUsage
 
-__all__ = ["mcp", "serve"]
+__all__ = ["mcp", "serve", "tokens"]
 
 
 @app.command(epilog="Example: upwell serve harvest\n\nExample: upwell serve harvest --host 0.0.0.0 --token @secret.txt")
@@ -24,9 +24,10 @@ def serve(
     rate: options.Rate = 1.0,
     contact: options.Contact = "",
     allow: options.Allow = None,
+    cors: options.Cors = None,
     as_json: options.Json = False,
 ) -> None:
-    """Serve pages to watch harvests, browse their records, and start and stop them.
+    """Serve pages to watch harvests, browse their records, and start and stop them; and an API (/api/v1/docs).
 
     Stop the server with Ctrl-C.
     """
@@ -53,7 +54,9 @@ def serve(
         ) from error
     number = int(listening.getsockname()[1])
     manners = {"rate": rate, "contact": contact, "allow": tuple(allow or ())}
-    pages = create_app(folder.resolve(), host=host, port=number, token=token, manners=manners)
+    pages = create_app(
+        folder.resolve(), host=host, port=number, token=token, manners=manners, origins=tuple(cors or ())
+    )
     displayed = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host  # noqa: S104 # only compared
     address = f"http://{displayed}:{number}/?token={pages.state.token}"
     if as_json:
@@ -65,6 +68,45 @@ def serve(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _ignore)  # the server stops by itself, then raises the signal again
     server.run(sockets=[listening])
+
+
+@app.command(
+    epilog="Example: upwell tokens add reader\n\nExample: upwell tokens add partner --scope read --scope ask --budget 500\n\n"
+    "Example: upwell tokens list --json"
+)
+def tokens(
+    action: options.TokenAction,
+    name: options.TokenName = "",
+    scope: options.TokenScopes = None,
+    budget: options.TokenBudget = 0,
+    as_json: options.Json = False,
+) -> None:
+    """Make, list and remove tokens for the API of `upwell serve`, for all servers of this user.
+
+    A token is shown once, when it is made; only its digest is stored.
+    """
+    from upwell.web.tokens import TokenStore
+
+    store = TokenStore()
+    if action == "list" and not name:
+        for token in store.all():
+            about = token.as_dict()
+            limit = (
+                f"{token.used:,} of {token.budget:,} requests used"
+                if token.budget is not None
+                else "no limit of requests"
+            )
+            print(as_json_text(about) if as_json else f"{token.name}: {', '.join(sorted(token.scopes))}; {limit}")
+    elif action == "add" and name:
+        secret = store.add(name, scope or ["read"], budget or None)
+        print(as_json_text({"name": name, "token": secret}) if as_json else secret)
+        if not as_json:
+            print("store it now: it is not shown again; send it as `Authorization: Bearer TOKEN`", file=sys.stderr)
+    elif action == "remove" and name:
+        store.remove(name)
+        print(as_json_text({"name": name, "removed": True}) if as_json else f"{name} removed")
+    else:
+        raise WrongUsage(f"tokens {action} {name}".strip() + ": give `list`, `add NAME` or `remove NAME`")
 
 
 def _ignore(_: int, __: FrameType | None) -> None:

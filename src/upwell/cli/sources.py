@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from upwell.combine.search import Hit
     from upwell.combine.sql import QueryResult
 
-__all__ = ["ask", "compare", "enrich", "match", "search", "sql"]
+__all__ = ["ask", "catalogue", "compare", "enrich", "match", "search", "sql"]
 
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"  # terminal codes (ECMA-48 §8.3.117)
 CLEAR = "\x1b[K"  # terminal code: erase to the end of the line (ECMA-48 §8.3.41)
@@ -29,6 +29,7 @@ MAX_FIELD = 60  # characters of a field in a line
 MAX_FIELDS = 6  # fields of a record in a line
 MAX_NAMED = 20  # sources with problems that are named; the others are only counted
 STOPPED_EARLY = 3  # exit code
+SOURCES_CHANGED = 4  # exit code
 MAX_TABLE_ROWS = 10_000  # rows of an aligned table, which is laid out in memory; safety limit
 
 
@@ -67,6 +68,36 @@ def ask(
         print(f"{len(result):,} entities from {answered:,} of {len(result.answers):,} sources", file=sys.stderr)
     if result.answers and not any(answer.pages for answer in result.answers):
         raise UpwellError("no source answered")
+
+
+@app.command(epilog="Example: upwell catalogue check sources\n\nExample: upwell catalogue check sources harvest --json")
+@asks_sites
+def catalogue(
+    context: typer.Context,
+    action: options.CatalogueAction,
+    places: options.LearnedPlaces,
+    deadline: options.Deadline = 5.0,
+    as_json: options.Json = False,
+) -> None:
+    """Check learned sources: ask each one a query that it answered before, and report those that no longer answer or look different.
+
+    Exit code 4: a source changed; 1: a source did not answer.
+    """
+    if action != "check":
+        raise WrongUsage(f"catalogue {action}: the only action is `check`")
+    checks = api.check_sources(
+        places,
+        deadline=deadline,
+        manners=lambda address: manners_of(values_for(context, address), address, is_typed=False),
+    )
+    for check in checks:
+        line = f"{check.state:<8} {check.source}" + (f": {check.detail}" if check.detail else "")
+        print(as_json_text(check.as_dict()) if as_json else printable(line))
+    states = {check.state for check in checks}
+    if "changed" in states:
+        raise typer.Exit(SOURCES_CHANGED)
+    if "failed" in states:
+        raise UpwellError("a source did not answer")
 
 
 def _finding_lines(finding: "Finding") -> Iterator[str]:

@@ -12,7 +12,7 @@ from upwell.engines.processes import ProcessEngine
 from upwell.engines.ray import RayEngine
 from upwell.errors import WorkerLost, WrongUsage
 
-__all__ = ["ENGINES", "InlineEngine", "LocalEngine", "call_supervised", "create_engine"]
+__all__ = ["ENGINES", "InlineEngine", "LocalEngine", "SupervisedCalls", "call_supervised", "create_engine"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -68,6 +68,25 @@ class LocalEngine(ProcessEngine):
         if getattr(work, "is_bound_to_process", False):
             return await self._function(work, observe)
         return await super().run(work, host, observe)
+
+
+class SupervisedCalls:
+    """Runs coroutine functions in supervised processes that are kept: for servers that do so often. `close` ends the processes."""
+
+    def __init__(self, workers: int = 1) -> None:
+        self._engine = ProcessEngine(_call, workers)
+
+    async def call(self, function: Callable[..., Awaitable[T]], *arguments: object, **named: object) -> T:
+        """Return the result of a function that is defined at module level; arguments and result can be pickled."""
+        try:
+            result: T = await self._engine.run((function, arguments, named), "", lambda event: None)
+        except WorkerLost as error:
+            raise WorkerLost(f"reading a page {error}; the page may be built to do so") from error
+        return result
+
+    async def close(self) -> None:
+        """End the processes."""
+        await self._engine.__aexit__(None, None, None)
 
 
 async def call_supervised(function: Callable[P, Awaitable[T]], *arguments: P.args, **named: P.kwargs) -> T:

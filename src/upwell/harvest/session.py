@@ -174,6 +174,8 @@ MIN_LIST = 3  # records from which on a page is a list rather than a record page
 MAX_KEYS_COMPARED = 5  # first records of two answers by which they are told apart; not swept
 MIN_SITEMAP_SHARE = 0.5  # share of the held records that a sitemap must contain; not swept
 MIN_HELD_FOR_EXPORTS = 20  # records needed to recognize those of a download; not swept
+# answers whose records `upwell learn` keeps, as an example of the table; they were fetched to learn from
+LEARNED_ANSWERS = 3
 GOAL_SHARE = 0.9  # share of the estimated size that the forecast refers to
 
 
@@ -250,10 +252,10 @@ class SourceSession:
                 yield from self._fetch_page(chosen, decision)
             elif not chooser.retry():
                 reason = "exhausted"
-        if reason != "blocked":
+        if reason not in ("blocked", "learned"):
             yield from self._certify()
         while (
-            reason != "blocked"
+            reason not in ("blocked", "learned")
             and not self.reader.spent().limit_reached
             and (page := self.details.next(len(self.ledger), is_end=True)) is not None
         ):
@@ -327,6 +329,11 @@ class SourceSession:
     def _reason_to_stop(self) -> Reason | None:
         if limit := self.reader.spent().limit_reached:
             return limit
+        if (
+            self.plan.goal == "learn"
+            and self.ledger.answers["multi"] + self.ledger.answers["single"] >= LEARNED_ANSWERS
+        ):
+            return "learned"
         reserved = min(self.plan.certify, self.plan.budget // 2)
         if reserved and self.reader.spent().requests >= self.plan.budget - reserved:
             return "budget"

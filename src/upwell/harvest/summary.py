@@ -28,7 +28,7 @@ SECONDS_PER_HOUR = 3600
 FORECAST_SHARE = 0.25
 # The harvest of a site ends for the reason any of its sources ended, the most informative reason first.
 REASONS_BY_PRIORITY: tuple[Reason, ...] = (
-    "interrupted", "budget", "blocked", "forbidden", "saturated", "exhausted", "coverage",
+    "interrupted", "budget", "blocked", "forbidden", "saturated", "exhausted", "coverage", "learned",
 )  # fmt: skip
 
 

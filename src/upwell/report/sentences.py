@@ -38,6 +38,7 @@ EVIDENCE = {  # evidence for the estimated size
     "bracket": "the share of the latest records that were already held",
 }
 ENDINGS = {
+    "learned": "The source was learned; its records were not harvested.",
     "coverage": "The harvest ended because it reached its coverage goal.",
     "budget": "The harvest ended because its request budget is used up.",
     "saturated": "The harvest ended because further queries returned nothing new.",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlencode
 
 import anyio.to_thread
 import duckdb
@@ -19,14 +20,18 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from upwell.errors import UpwellError, WrongUsage
+from upwell.net.manners import Manners
 from upwell.store.location import has_state
-from upwell.web import combine_views, explain_views, record_views
+from upwell.web import combine_views, explain_views, record_views, rest_api
 from upwell.web.harvest_views import PREVIEW_REQUESTS, card, harvest_values, live_part
 from upwell.web.harvests import Harvest, Library, Runs
+from upwell.web.live_answers import LiveAnswers
 from upwell.web.live_progress import Progress
+from upwell.web.record_query import columns_of_table
 from upwell.web.record_views import with_harvest
 from upwell.web.rendering import T, respond
 from upwell.web.security import Guard, check_exposure
+from upwell.web.tokens import TokenStore
 
 __all__ = ["create_app", "follow"]
 
@@ -65,7 +70,13 @@ HERE = Path(__file__).parent
 
 
 def create_app(
-    folder: Path, *, host: str = "127.0.0.1", port: int = 8765, token: str = "", manners: dict[str, Any] | None = None
+    folder: Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    token: str = "",
+    manners: dict[str, Any] | None = None,
+    origins: Sequence[str] = (),
 ) -> Starlette:
     """Create the application for a folder of harvests; without a token one is generated, and only loopback may be served.
 
@@ -74,9 +85,13 @@ def create_app(
     check_exposure(host, token)
     runs = Runs(folder.parent if has_state(folder) else folder, manners or {})
 
+    tokens = TokenStore()
+    answers = LiveAnswers(Manners(**(manners or {})), tokens)
+
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
+        await answers.close()
         await anyio.to_thread.run_sync(runs.end)
 
     routes = [
@@ -92,11 +107,13 @@ def create_app(
         *record_views.routes,
         *combine_views.routes,
         *explain_views.routes,
+        *rest_api.routes,
+        Route("/harvests/{id}/api", api_page),
         Mount("/static", StaticFiles(directory=HERE / "static")),
         Route("/look.css", look),
     ]
     token_or_own = token or secrets.token_urlsafe(24)
-    guard = Middleware(Guard, host=host, port=port, token=token_or_own)
+    guard = Middleware(Guard, host=host, port=port, token=token_or_own, tokens=tokens, origins=origins)
     app = Starlette(
         routes=routes,
         middleware=[guard],
@@ -104,12 +121,15 @@ def create_app(
         exception_handlers={404: not_found, UpwellError: failed, duckdb.Error: damaged},
     )
     app.state.library, app.state.runs, app.state.token = Library(folder, runs), runs, token_or_own
+    app.state.live = answers
     app.state.compared = {}  # the last comparison
     return app
 
 
 async def not_found(request: Request, _: Exception) -> Response:
     """Show the page for an unknown URL."""
+    if request.url.path.startswith(rest_api.API):
+        return rest_api.problem(404, f"there is no {request.url.path}; see {rest_api.API}/docs")
     return respond(request, "error.html.j2", 404, message=T.not_found)
 
 
@@ -190,7 +210,31 @@ def _harvest_page(request: Request, shown: Harvest) -> Response:
     return respond(request, "harvest.html.j2", **harvest_values(shown))
 
 
-harvest = with_harvest(_harvest_page)
+def _api_page(request: Request, shown: Harvest) -> Response:
+    base = str(request.base_url).rstrip("/")
+    address = f"{base}{rest_api.API}/sources/{quote(shown.id)}"
+    column = next(
+        (
+            column.name
+            for path in shown.tables.values()
+            for column in columns_of_table(path)
+            if not column.name.startswith("_")
+        ),
+        "",
+    )
+    filters = urlencode({f"has:{column}": "a", "limit": 10}) if column else "limit=10"
+    return respond(
+        request,
+        "api.html.j2",
+        h=shown,
+        base=f"/harvests/{shown.id}",
+        address=address,
+        filters=filters,
+        docs=f"{rest_api.API}/docs",
+    )
+
+
+harvest, api_page = map(with_harvest, (_harvest_page, _api_page))
 
 
 async def live(request: Request) -> Response:

@@ -19,9 +19,14 @@ __all__ = [
     "TableColumnInfo",
     "TableView",
     "browse",
+    "columns_of",
+    "connect",
     "facet",
     "find_row",
     "parse_view",
+    "quoted",
+    "table_glob",
+    "where_of",
 ]
 
 PAGE_ROWS = 50  # rows shown per page
@@ -159,18 +164,18 @@ class ColumnFacet:
 
 def browse(path: Path, view: TableView) -> RowPage:
     """Return a page of the rows that match a view."""
-    with _connect() as db:
+    with connect() as db:
         columns = columns_of(db, path)
-        where, values = _where(view, columns)
+        where, values = where_of(view, columns)
         total = whole = _count(db, path, "", [])
-        names = ", ".join(_quoted(column.name) for column in columns)
+        names = ", ".join(quoted(column.name) for column in columns)
         order = ""
         if view.sort in {column.name for column in columns}:
-            order = f" ORDER BY {_quoted(view.sort)} {'DESC' if view.is_descending else 'ASC'} NULLS LAST"
+            order = f" ORDER BY {quoted(view.sort)} {'DESC' if view.is_descending else 'ASC'} NULLS LAST"
         query = (
             f"SELECT {names} FROM read_parquet(?){where}{order} LIMIT {PAGE_ROWS} OFFSET {(view.page - 1) * PAGE_ROWS}"  # noqa: S608 # names are quoted
         )
-        fetched = db.execute(query, [_glob(path), *values]).fetchall()
+        fetched = db.execute(query, [table_glob(path), *values]).fetchall()
         if where:  # an incomplete page is the last one, which saves counting
             before = (view.page - 1) * PAGE_ROWS
             is_last = len(fetched) < PAGE_ROWS and (fetched or not before)
@@ -181,30 +186,30 @@ def browse(path: Path, view: TableView) -> RowPage:
 
 def find_row(path: Path, key: str) -> tuple[list[TableColumnInfo], dict[str, Any] | None]:
     """Return the columns and the row with a key, or None."""
-    with _connect() as db:
+    with connect() as db:
         columns = columns_of(db, path)
-        names = ", ".join(_quoted(column.name) for column in columns)
+        names = ", ".join(quoted(column.name) for column in columns)
         query = f"SELECT {names} FROM read_parquet(?) WHERE _key = ? LIMIT 1"  # noqa: S608 # names are quoted
-        values = db.execute(query, [_glob(path), key]).fetchone()
+        values = db.execute(query, [table_glob(path), key]).fetchone()
     return columns, dict(zip([column.name for column in columns], values, strict=True)) if values else None
 
 
 def facet(path: Path, name: str, view: TableView) -> ColumnFacet | None:
     """Return the distribution of a column in the rows that match a view; None if there is no such column."""
-    with _connect() as db:
+    with connect() as db:
         columns = columns_of(db, path)
         column = next((column for column in columns if column.name == name), None)
         if column is None:
             return None
-        where, values = _where(view, columns)
-        source, parameters = f"FROM read_parquet(?){where}", [_glob(path), *values]
-        quoted = _quoted(name)
+        where, values = where_of(view, columns)
+        source, parameters = f"FROM read_parquet(?){where}", [table_glob(path), *values]
+        column_name = quoted(name)
         if column.is_range:
-            return _range(db, column, source, parameters, quoted)
+            return _range(db, column, source, parameters, column_name)
         rows, filled, different = db.execute(
-            f"SELECT COUNT(*), COUNT({quoted}), APPROX_COUNT_DISTINCT({quoted}) {source}", parameters
+            f"SELECT COUNT(*), COUNT({column_name}), APPROX_COUNT_DISTINCT({column_name}) {source}", parameters
         ).fetchone() or (0, 0, 0)
-        text = f"UNNEST({quoted})" if column.type.endswith("[]") else quoted
+        text = f"UNNEST({column_name})" if column.type.endswith("[]") else column_name
         top = db.execute(
             f"SELECT CAST(value AS VARCHAR), COUNT(*) FROM (SELECT {text} AS value {source}) "  # noqa: S608 # names are quoted
             f"WHERE value IS NOT NULL GROUP BY value ORDER BY 2 DESC, 1 LIMIT {TOP_VALUES}",
@@ -243,16 +248,16 @@ def _range(
 
 def columns_of(db: duckdb.DuckDBPyConnection, path: Path) -> list[TableColumnInfo]:
     """Return the columns of a table, in order."""
-    described = db.execute("DESCRIBE SELECT * FROM read_parquet(?)", [_glob(path)]).fetchall()
+    described = db.execute("DESCRIBE SELECT * FROM read_parquet(?)", [table_glob(path)]).fetchall()
     return [TableColumnInfo(name=str(row[0]), type=str(row[1])) for row in described]
 
 
 def _count(db: duckdb.DuckDBPyConnection, path: Path, where: str, values: Sequence[Any]) -> int:
-    row = db.execute(f"SELECT COUNT(*) FROM read_parquet(?){where}", [_glob(path), *values]).fetchone()  # noqa: S608 # names are quoted
+    row = db.execute(f"SELECT COUNT(*) FROM read_parquet(?){where}", [table_glob(path), *values]).fetchone()  # noqa: S608 # names are quoted
     return int(row[0]) if row else 0
 
 
-def _where(view: TableView, columns: Sequence[TableColumnInfo]) -> tuple[str, list[Any]]:
+def where_of(view: TableView, columns: Sequence[TableColumnInfo]) -> tuple[str, list[Any]]:
     """Return the SQL conditions of a view, and their parameters."""
     by_name = {column.name: column for column in columns}
     conditions: list[str] = []
@@ -267,14 +272,14 @@ def _where(view: TableView, columns: Sequence[TableColumnInfo]) -> tuple[str, li
         # column by column, because DuckDB evaluates repeated texts once; other types only for words with digits
         has_digit = any(map(str.isdigit, word))
         searched = [column for column in fields if column.type.startswith("VARCHAR") or has_digit] or fields
-        tests = (f"CAST({_quoted(column.name)} AS VARCHAR) ILIKE ? ESCAPE '\\'" for column in searched)
+        tests = (f"CAST({quoted(column.name)} AS VARCHAR) ILIKE ? ESCAPE '\\'" for column in searched)
         conditions.append(f"({' OR '.join(tests)})")
         values += [f"%{_escaped(word)}%"] * len(searched)
     return (f" WHERE {' AND '.join(conditions)}" if conditions else ""), values
 
 
 def _condition(column: TableColumnInfo, row_filter: RowFilter) -> tuple[str, list[Any]]:
-    name = _quoted(column.name)
+    name = quoted(column.name)
     if row_filter.operation in ("empty", "filled"):
         return f"{name} IS {'NOT ' if row_filter.operation == 'filled' else ''}NULL", []
     if row_filter.operation == "has":
@@ -296,7 +301,7 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
-def _connect() -> duckdb.DuckDBPyConnection:
+def connect() -> duckdb.DuckDBPyConnection:
     """Open an in-memory database that loads nothing from the network."""
     config: Mapping[str, Any] = {
         "threads": 2,
@@ -306,9 +311,11 @@ def _connect() -> duckdb.DuckDBPyConnection:
     return duckdb.connect(":memory:", config=dict(config))
 
 
-def _glob(path: Path) -> str:
+def table_glob(path: Path) -> str:
+    """Return the path as a pattern for `read_parquet` that matches only this file."""
     return glob.escape(str(path))
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """Return a name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'

@@ -3,20 +3,26 @@
 - Requests must name this server as their host, which prevents DNS rebinding.
 - Every request needs the token, because other users of the machine can connect to loopback too.
 - Requests that change something need it in the form or a header, and must not come from a page of another origin.
+- Below /api/ the tokens of `upwell tokens` are accepted too, in the header `Authorization`; what they allow is checked by each endpoint.
+- Pages of other origins can use the API only if the user names their origin (CORS).
 - Pages may load and run only what this server sends (CSP), and other pages cannot frame them.
 """
 
 import hmac
+import json
 import socket
+from collections.abc import Sequence
 from http.cookies import SimpleCookie
 from ipaddress import ip_address
 from urllib.parse import parse_qs, urlsplit
 
-from starlette.responses import PlainTextResponse, RedirectResponse
+import anyio.to_thread
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from upwell.errors import WrongUsage
 from upwell.urls.hosts import is_valid
+from upwell.web.tokens import ApiToken, TokenStore
 
 __all__ = ["CSP", "MAX_BODY_BYTES", "Guard", "check_exposure", "is_local_name"]
 
@@ -32,6 +38,7 @@ HEADERS = (
 )
 COOKIE = "upwell_token"
 MAX_BODY_BYTES = 100_000  # size of an accepted form body
+API_PREFIX = "/api/"
 
 
 def is_local_name(host: str) -> bool:
@@ -57,53 +64,91 @@ def check_exposure(host: str, token: str) -> None:
 class Guard:
     """ASGI middleware that enforces the rules above."""
 
-    def __init__(self, app: ASGIApp, *, host: str, port: int, token: str) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        host: str,
+        port: int,
+        token: str,
+        tokens: TokenStore | None = None,
+        origins: Sequence[str] = (),
+    ) -> None:
         self.app, self.host, self.port, self.token = app, host, port, token
+        self.tokens, self.origins = tokens, frozenset(origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        refusal = self._refusal(scope, headers)
-        if refusal:
-            await PlainTextResponse(refusal, 403)(scope, receive, send)
+        is_api = scope["path"].startswith(API_PREFIX)
+        origin = headers.get("origin", "")
+        if is_api and origin in self.origins:
+            send = _with_cors(send, origin)
+            if scope["method"] == "OPTIONS":
+                await Response(status_code=204)(scope, receive, send)
+                return
+
+        async def refuse(status: int, message: str) -> None:
+            await _refusal_response(status, message, is_api)(scope, receive, send)
+
+        if refusal := self._refusal(scope, headers, is_api):
+            await refuse(403, refusal)
             return
         query = parse_qs(scope["query_string"].decode("latin-1"))
         given = query.get("token", [""])[0]
+        client = await anyio.to_thread.run_sync(self._client, headers) if is_api and self.tokens else None
         if scope["method"] in ("GET", "HEAD"):
             if given and self._is_token(given):
                 await self._with_cookie(scope, query, receive, send)
                 return
-            if not self._has_token(headers):
-                message = "This page needs a token: open the address printed by `upwell serve`.\n"
-                await PlainTextResponse(message, 401)(scope, receive, send)
+            if client is None and not self._has_token(headers):
+                what = (
+                    "The API needs a token: `Authorization: Bearer …`"
+                    if is_api
+                    else "This page needs a token: open the address"
+                )
+                end = (
+                    ", printed by `upwell serve`, or one made by `upwell tokens add`.\n"
+                    if is_api
+                    else " printed by `upwell serve`.\n"
+                )
+                await refuse(401, what + end)
                 return
         else:
             body = await _body(receive)
             if body is None:
-                await PlainTextResponse("The request body is too large.\n", 413)(scope, receive, send)
+                await refuse(413, "The request body is too large.\n")
                 return
-            scope["form"] = {
-                name: values[-1]
-                for name, values in parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True).items()
-            }
+            fields = _fields(body, headers.get("content-type", "")) if is_api else _form(body)
+            if fields is None:
+                await refuse(400, "The request body is neither a form nor a flat JSON object.\n")
+                return
+            scope["form"] = fields
             # a cookie alone does not prove intent (CSRF); forms on our own pages contain the token
-            if not (
+            if client is None and not (
                 self._is_token(scope["form"].get("token", "")) or self._is_token(given) or self._in_header(headers)
             ):
-                message = (
-                    "This request needs the token, as the field `token` or the header `Authorization: Bearer …`.\n"
+                await refuse(
+                    403, "This request needs the token, as the field `token` or the header `Authorization: Bearer …`.\n"
                 )
-                await PlainTextResponse(message, 403)(scope, receive, send)
                 return
+        scope["upwell_token"] = client
         await self.app(scope, receive, _with_headers(send))
 
-    def _refusal(self, scope: Scope, headers: dict[str, str]) -> str:
+    def _client(self, headers: dict[str, str]) -> ApiToken | None:
+        """Return the API token of the header, or None."""
+        kind, _, secret = headers.get("authorization", "").partition(" ")
+        return self.tokens.find(secret.strip()) if self.tokens is not None and kind.lower() == "bearer" else None
+
+    def _refusal(self, scope: Scope, headers: dict[str, str], is_api: bool) -> str:
         """Return why a request is refused; "" if it is accepted."""
         if not self._is_our_name(headers.get("host", "")):
             return "Unknown host name for this server.\n"
         origin = headers.get("origin", "")
+        if is_api and origin in self.origins:
+            return ""
         is_ours = not origin or (is_valid(origin) and urlsplit(origin).netloc == headers.get("host"))
         is_cross_site = headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
         if scope["method"] not in ("GET", "HEAD") and (not is_ours or is_cross_site):
@@ -140,6 +185,58 @@ class Guard:
         response = RedirectResponse(location, 303)
         response.set_cookie(COOKIE, self.token, httponly=True, samesite="strict", max_age=30 * 24 * 3600)
         await response(scope, receive, send)
+
+
+def _refusal_response(status: int, message: str, is_api: bool) -> Response:
+    """Return a refusal as text, or as problem details (RFC 9457) in the API."""
+    if not is_api:
+        return PlainTextResponse(message, status)
+    titles = {400: "Invalid request", 401: "Token needed", 403: "Not allowed", 413: "Too large"}
+    body = {"type": "about:blank", "title": titles[status], "status": status, "detail": message.strip()}
+    headers = {"www-authenticate": "Bearer"} if status == 401 else {}
+    return JSONResponse(body, status, media_type="application/problem+json", headers=headers)
+
+
+def _form(body: bytes) -> dict[str, str]:
+    """Return the fields of a form."""
+    return {
+        name: values[-1] for name, values in parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True).items()
+    }
+
+
+def _fields(body: bytes, content_type: str) -> dict[str, str] | None:
+    """Return the fields of a form or of a flat JSON object; None if the body is neither."""
+    if content_type.partition(";")[0].strip().lower() != "application/json":
+        return _form(body)
+    try:
+        loaded = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(loaded, dict) or any(isinstance(value, dict | list) for value in loaded.values()):
+        return None
+    return {
+        name: json.dumps(value) if isinstance(value, bool) else str(value)
+        for name, value in loaded.items()
+        if value is not None
+    }
+
+
+def _with_cors(send: Send, origin: str) -> Send:
+    """Let pages of an origin that the user named read the answers of the API."""
+
+    async def send_with_cors(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            allowed = (
+                (b"access-control-allow-origin", origin.encode("latin-1", "replace")),
+                (b"access-control-allow-headers", b"authorization, content-type, if-none-match"),
+                (b"access-control-allow-methods", b"GET, POST"),
+                (b"access-control-expose-headers", b"etag, location"),
+                (b"vary", b"Origin"),
+            )
+            message = {**message, "headers": [*message.get("headers", []), *allowed]}
+        await send(message)
+
+    return send_with_cors
 
 
 def _is_address(host: str) -> bool:

@@ -53,6 +53,23 @@ class ENGLISH:
     newest = "Newest records"
     problems = "Problems"
     how_asked = "How the site is queried"
+    # API
+    api_title = "API"
+    api_help = (
+        "The records of this source, and live queries to its site, for your own programs. The token below is that of this server; "
+        "`upwell tokens add` makes others that can do less."
+    )
+    api_docs_title = "API documentation"
+    api_docs_help = "Every operation, its parameters, and a form to try it. Programs send the token in the header `Authorization: Bearer …`."
+    api_scope = "Scope"
+    api_filters = "Columns as filters; before the name: is:, has:, min:, max:, empty:, filled:"
+    api_try = "Try it"
+    api_post = "Send this request with a program: it starts or stops a harvest."
+    api_cors = "A page of another origin needs `upwell serve --cors ORIGIN`."
+    api_elsewhere = "In other programs"
+    api_opensearch = "adds this source to a browser as a search engine"
+    api_rss = "follows the newest records, or with ?q= a saved query, in a feed reader"
+    api_duckdb = "with the token as an HTTP secret"
     # requests and their explanation
     requests_title = "Why did it send this?"
     requests_sub = (
@@ -227,6 +244,7 @@ class ENGLISH:
 
 
 STATES = {  # reason why a harvest ended → style class and label
+    "learned": ("calm", "Learned"),
     "coverage": ("good", "Goal reached"),
     "exhausted": ("good", "All queries done"),
     "saturated": ("good", "No new records"),
