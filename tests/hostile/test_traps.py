@@ -112,11 +112,11 @@ def test_calendar_without_end_has_no_percentage(tmp_path: Path) -> None:
     assert "differ from others only in numbers, as in a calendar without end" in str(summary["statement"])
 
 
-def judged(rows: Mapping[str, Sequence[str]]) -> Repetition:
-    """Return the judgement of queries with the texts of their new records."""
+def judged(rows: Mapping[str, Sequence[str]], unanswered: int = 0) -> Repetition:
+    """Return the judgement of queries with the texts of their new records, after some queries without records."""
     repetition = Repetition()
     for query, texts in rows.items():
-        repetition.note([Record(key=text, text=text, url="", path="") for text in texts], query)
+        repetition.note([Record(key=text, text=text, url="", path="") for text in texts], query, unanswered)
     return repetition
 
 
@@ -130,7 +130,9 @@ def test_lists_of_names_and_numbers_are_not_suspected() -> None:
     works = judged(
         {first: [f"{first}{second} of {names[i]}" for i, second in enumerate("abcdefghij")] for first in letters}
     )
-    for source in (cities, lots, works):
+    prices = count(10)
+    rings = judged({stone: [f"{stone} {what} {next(prices)}" for what in letters[:9]] for stone in names}, unanswered=6)
+    for source in (cities, lots, works, rings):
         assert source.records >= 100
         assert source.repeated == 0
     assert (cities.differing_in_numbers, lots.differing_in_numbers) == (0, 299)

@@ -21,10 +21,12 @@ MAX_DISTINCT_SHARE = 0.5
 # names, share the second word; not swept.
 MAX_DISTINCT_WITHOUT_QUERY = 0.1
 # Records that are made of the query have the same few texts for every query, with other numbers. The smallest numbers of records for each query,
-# of texts and of queries for a judgement: in an honest list of names, each found by its own word, a query has one record. Not swept.
+# of texts and of queries for a judgement: in an honest list of names, each found by its own word, a query has one record. A source that combines
+# two short lists ("amber ring") looks the same, but has no records for some queries; one that invents them has for all but the empty one. Not swept.
 MIN_RECORDS_OF_QUERY = 5
 MIN_TEXTS = 5
 MIN_QUERIES = 10
+MAX_UNANSWERED = 1
 WORD = re.compile(r"\w+")
 MIN_PART_CHARS = 4  # length from which a word of the query is recognised inside of another word
 
@@ -39,9 +41,11 @@ class Repetition:
     contents_without_numbers: KeySet = field(default_factory=KeySet)  # except those in the query
     texts: KeySet = field(default_factory=KeySet)  # contents without numbers and without the words of the query
     queries: KeySet = field(default_factory=KeySet)  # those with new records
+    unanswered: int = 0  # queries without records
 
-    def note(self, new: Sequence[Record], query: str) -> None:
-        """Note the new records of an answer to a query."""
+    def note(self, new: Sequence[Record], query: str, unanswered: int = 0) -> None:
+        """Note the new records of an answer to a query, and how many queries had no records until now."""
+        self.unanswered = unanswered
         asked = set(WORD.findall(query.casefold()))
         words = [found for record in new if (found := WORD.findall(record.text.casefold()))]
         self.records += len(words)
@@ -84,7 +88,7 @@ class Repetition:
     def _combines_query(self) -> bool:
         """Return True if a few texts, with the words of the query and with numbers, make up the records of each query."""
         queries = len(self.queries)
-        if len(self.texts) < MIN_TEXTS or queries < MIN_QUERIES:
+        if len(self.texts) < MIN_TEXTS or queries < MIN_QUERIES or self.unanswered > MAX_UNANSWERED:
             return False
         without_numbers = len(self.contents_without_numbers)
         has_few_texts = len(self.texts) <= MAX_DISTINCT_WITHOUT_QUERY * without_numbers
