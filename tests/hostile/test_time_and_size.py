@@ -27,7 +27,7 @@ from upwell.discover.link_ranking import promising_links
 from upwell.discover.probe_words import trial_words
 from upwell.discover.trial import items_of_page
 from upwell.errors import BudgetSpent, TookTooLong, UpwellError
-from upwell.harvest import harvest_folder, time_limit
+from upwell.harvest import files, harvest_folder, time_limit
 from upwell.harvest.loop import Plan
 from upwell.net import reading_thread
 from upwell.net.fetch import Manners
@@ -147,7 +147,7 @@ def test_time_limit_includes_the_start_of_the_command(tmp_path: Path) -> None:
 def test_time_limit_includes_the_writing_of_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A harvest stops earlier by the time that its tables needed in the last run."""
     begun: list[float] = []
-    write_files = harvest_folder.write_files
+    write_files = files.write_files
 
     def write_slowly(*arguments: Any) -> Any:
         begun.append(time.monotonic())
