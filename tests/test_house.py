@@ -19,6 +19,7 @@ ASYNC_MODULES = {
     "harvest/loop.py",
     "harvest/refresh.py",
     "harvest/site_work.py",
+    "harvest/time_limit.py",
     "offline/crawl.py",
 }
 

@@ -82,7 +82,7 @@ SHARED_FOLDER = ".shared"  # folder for files shared by all sites of a run
 MAX_WORKER_LOSSES = 3  # restarts of a site whose worker was lost, unless another site was the reason
 MAX_UNREADABLE = 10  # answers of a site that ended their worker, before the site is given up
 MIN_SECONDS_LEFT = (
-    5.0  # of a time limit for a site whose worker was lost, to read its answers again and write its tables
+    8.0  # of a time limit for a site whose worker was lost, to read its answers again and write its tables
 )
 
 
@@ -97,6 +97,7 @@ class RunOptions:
     retries: int = 0  # later attempts for a site that did not answer
     total_budget: int = 0  # requests of all sites together; 0: limited only by the plans
     sites: int | None = None  # number of sites, if known, among which the total budget is divided
+    started: float = 0.0  # when the command began, on the monotonic clock; the time limit of a single site includes it
 
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
@@ -197,7 +198,9 @@ class Sites:
                 tell(WorkProgress(requests=event.requests, records=event.records, expected=event.expected))
             deduplicator.follow(event)
 
-        losses, suspects, task, started = 0, Counter[int](), asyncio.current_task(), time.monotonic()
+        losses, suspects, task = 0, Counter[int](), asyncio.current_task()
+        started = self.running.started if self.running.started and self.running.sites == 1 else time.monotonic()
+        work = replace(work, lost=replace(work.lost, elapsed=time.monotonic() - started))
         ending: UpwellError | None = None  # result after a worker has written what is held
         while True:
             deduplicator.restart()
@@ -223,7 +226,9 @@ class Sites:
                 elif losses > MAX_WORKER_LOSSES or len(unreadable) > MAX_UNREADABLE:
                     ending = _given_up(work.job.url, error)
                 elapsed = max(0.0, min(time.monotonic() - started, work.job.plan.seconds - MIN_SECONDS_LEFT))
-                lost = LostWorkers(unreadable=unreadable, elapsed=elapsed, is_stopping=ending is not None)
+                lost = LostWorkers(
+                    unreadable=unreadable, elapsed=elapsed, is_restart=True, is_stopping=ending is not None
+                )
                 work = replace(work, lost=lost)
 
     def _work_maker(self) -> Callable[[str | Job], SiteWork]:

@@ -4,13 +4,17 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
-__all__ = ["end_program", "leave", "stopping_by_signals", "was_ended"]
+__all__ = ["PROGRAM_STARTED", "end_program", "leave", "stopping_by_signals", "was_ended"]
 
+PROGRAM_STARTED = (
+    time.monotonic()
+)  # the command imports this module first; its time limit includes the rest of its start
 _ended: list[int] = []  # the signals that ended this program
 
 

@@ -43,6 +43,7 @@ __all__ = [
     "begin",
     "current_job",
     "free_bytes",
+    "job_accepted",
     "process_to_signal",
     "run_command",
     "stop_signals_blocked",
@@ -72,6 +73,8 @@ _BOARD_BYTES = _BEATS.size + MAX_ACTIVITIES * _ACTIVITY.size
 _PR_SET_PDEATHSIG = 1  # option of prctl(2)
 
 current_job: ContextVar[int] = ContextVar("current_job", default=-1)  # number of the job that a task belongs to
+# When the engine of this machine accepted the job, on the monotonic clock, which all processes share: starting a worker takes time.
+job_accepted: ContextVar[float] = ContextVar("job_accepted", default=0.0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,7 +30,7 @@ class Shop(BaseHTTPRequestHandler):
             number = int(address.path.rsplit("/", 1)[1])
             page = f"<h1>Item {number:03} by {MAKERS[number % 7]}</h1><table><tr><th>Weight<td>{number} kg<tr><th>Shelf<td>{number % 9}</table>"
         elif address.path == "/find":
-            page = _answer({name: values[0] for name, values in sent.items()})
+            page = answer({name: values[0] for name, values in sent.items()})
         else:
             page = "<form action=/find><input type=search name=q><button>Search</button></form>"
         body = f"<html><title>Shop</title><body>{page}<p>A shop for tests</body></html>".encode()
@@ -44,7 +44,8 @@ class Shop(BaseHTTPRequestHandler):
         """Log nothing."""
 
 
-def _answer(sent: dict[str, str]) -> str:
+def answer(sent: dict[str, str]) -> str:
+    """Return the page of the answer to a query."""
     query, kind, first = sent.get("q", ""), sent.get("kind", ""), PAGE_SIZE * (int(sent.get("page", "1")) - 1)
     of_query = [n for n in range(THINGS) if query.lower() == WOODS[n % 3]]
     matches = [n for n in of_query if not kind or KINDS[n // 3 % 8] == kind]

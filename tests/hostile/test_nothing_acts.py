@@ -7,11 +7,15 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
-from tests.hostile.site import Answer, HostileSite, hostile
+from tests.harvest import test_second_level
+from tests.hostile.site import Answer, HostileSite, ReceivedRequest, hostile
 from upwell import api
+from upwell.answers.argument_roles import learn_roles
+from upwell.answers.facets import facet_links
 from upwell.errors import NoSearchForm, UpwellError
 from upwell.harvest.loop import Plan
 from upwell.net.fetch import Manners
+from upwell.page.tree import read
 
 FAST = Manners(rate=0, retries=0)
 ACTS = [
@@ -30,6 +34,8 @@ ACTS = [
     "logout",
     "vote",
 ]
+# Nouns: in a list of links with other labels, addresses such as `/post?id=7` are those of records.
+MAY_NAME_RECORDS = ("close", "order", "post", "sign")
 # An acting word in each of the common languages, as part of a path.
 LANGUAGES = {
     "en": "delete", "de": "löschen", "fr": "supprimer", "es": "borrar", "it": "cancella", "pt": "excluir", "nl": "verwijderen",
@@ -44,12 +50,16 @@ def harvest(site: HostileSite, folder: Path, budget: int = 120, **plan: Any) -> 
 
 
 def test_search_among_thirty_links_that_act(tmp_path: Path) -> None:
-    """The search is harvested; no link that acts is followed."""
+    """The search is on a page that one of the links leads to; no link that acts is followed to find it, or as a pager."""
     links = "".join(
-        f'<a href="/{word}?id={i}">{word.title()} {i}</a> <a class=next href="/item/{i}/{word}">Next</a>'
+        f'<a href="/{word}?id={i}">Search {word} {i}</a> <a class=next href="/item/{i}/{word}">Next</a>'
         for i, word in enumerate(ACTS)
+        if word not in MAY_NAME_RECORDS
     )
-    with hostile(around_home=f"<nav>{links}</nav>", around_answers=lambda query, page: links) as site:
+    form = '<form action="/find"><input type="search" name="q"><button>Search</button></form>'
+    home = f"<html lang=en><title>Stones</title><nav>{links}<a href=/collection>Search</a></nav></html>"
+    pages = {"/": home, "/collection": f"<html lang=en><title>Stones</title><h1>Amber, copper</h1>{form}</html>"}
+    with hostile(pages, form=form, around_answers=lambda query, page: links) as site:
         result = harvest(site, tmp_path)
     assert result.summary["records"] == 60
     assert site.acted(*(f"/{word}" for word in ACTS)) == []
@@ -183,37 +193,45 @@ def test_next_buttons_that_act_are_not_clicked(button: str, tmp_path: Path) -> N
     assert site.acted("delete", "cart", "empty", "buy", "unsubscribe", "remove", "/wall", "post /") == []
 
 
-def test_facets_that_act_are_not_used(tmp_path: Path) -> None:
-    """A facet link is followed only if neither its URL nor its text acts."""
-
-    def facets(query: str, page: int) -> str:
-        names = ("kind=stone", "kind=ore", "kind=gem&clear=cart", "kind=x&op=close", "remove=4")
-        return "".join(f'<a href="/find?q={query}&amp;{name}">{name.title()} (40)</a> ' for name in names)
-
-    with hostile(around_answers=facets, records=400) as site:
-        harvest(site, tmp_path, budget=80)
-    assert site.acted("clear=", "op=close", "remove=") == []
-
-
-def test_facets_whose_label_or_title_acts_are_not_used(tmp_path: Path) -> None:
-    """Facets with plain addresses are judged by label, title and icon; the others of the same list are used."""
-    acting = (
-        'href="/find?q={q}&amp;kind=a1">Delete all (40)',
-        'href="/find?q={q}&amp;kind=a2" title="Add to cart">(40)',
+ACTING_FACETS = {
+    "address": (
+        'href="/find?q={q}&amp;kind=sofa&amp;op=close">sofa',
+        'href="/find?q={q}&amp;kind=bed&amp;do=delete">bed',
+        'href="/find?q={q}&amp;kind=desk&amp;delete=4">desk',
+    ),
+    "label": (
+        'href="/find?q={q}&amp;kind=a1">Delete all',
+        'href="/find?q={q}&amp;kind=a2" title="Add to cart">vase',
         'href="/find?q={q}&amp;kind=a3" onclick="return confirm(\'Delete?\')">x',
-    )
+    ),
+}
 
-    def facets(query: str, page: int) -> str:
-        plain = "".join(
-            f'<a href="/find?q={query}&amp;kind={name}">{name.title()} (40)</a> ' for name in ("ore", "gem")
-        )
-        return plain + "".join(f"<p><a {link.format(q=query)}</a></p>" for link in acting)
 
-    with hostile(around_answers=facets, records=400) as site:
-        site.has_pager = False
-        harvest(site, tmp_path, budget=150)
-    assert site.acted("kind=ore", "kind=gem")
-    assert site.acted("kind=a") == []
+@pytest.mark.parametrize("evidence", ACTING_FACETS)
+def test_facets_that_act_are_not_used(evidence: str, tmp_path: Path) -> None:
+    """Facets of capped answers are judged by address, label, title and icon; the others of the same list are used."""
+
+    def find(request: ReceivedRequest) -> str:
+        sent = {name: values[0] for name, values in parse_qs(urlsplit(request.target).query).items()}
+        links = (link.format(q=sent.get("q", "")) for link in ACTING_FACETS[evidence])
+        others = "".join(f"<li><a {link}</a> (30)" for link in links) if "kind" not in sent else ""
+        return test_second_level.answer(sent).replace("</ul><ul class=hits>", f"{others}</ul><ul class=hits>")
+
+    with hostile({"/find": find}) as site:
+        harvest(site, tmp_path, budget=90, words=tuple(test_second_level.WOODS), patience=60)
+    assert len(site.acted("&kind=")) >= 10
+    assert site.acted("op=", "do=", "delete=4", "kind=a1", "kind=a2", "kind=a3") == []
+
+
+@pytest.mark.parametrize("link", [link for links in ACTING_FACETS.values() for link in links])
+def test_facets_that_act_are_no_candidates(link: str) -> None:
+    """Of two facets with the same form, the one that acts is not found."""
+    rows = "".join(f"<li><a href=/item/{i}>Amber {i}</a> <p>A stone from place {i}</p></li>" for i in range(10))
+    facets = f'<a href="/find?q=amber&amp;kind=ore">Ore</a> (40) <a {link.format(q="amber")}</a> (40)'
+    html = f"<form action=/find><input name=q></form><p>40 results</p>{facets}<ul class=hits>{rows}</ul>"
+    page = read(html.encode(), url="http://stones.example/find?q=amber")
+    found = facet_links(page, learn_roles([page], ["amber"], query_field="q"), "amber")
+    assert [facet.text.split()[0] for facet in found] == ["Ore"]
 
 
 def test_addresses_of_sitemaps_and_feeds_are_judged(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,11 +27,13 @@ from upwell.discover.link_ranking import promising_links
 from upwell.discover.probe_words import trial_words
 from upwell.discover.trial import items_of_page
 from upwell.errors import BudgetSpent, TookTooLong, UpwellError
+from upwell.harvest import files, harvest_folder, time_limit
 from upwell.harvest.loop import Plan
 from upwell.net import reading_thread
 from upwell.net.fetch import Manners
 from upwell.page.tree import TagTree, read
 from upwell.source.learn import learn_source
+from upwell.store.state import State
 
 URL = "http://x/s?q=a&page=1"
 # Pages that grow in one respect; the time to read them must grow linearly at most.
@@ -127,6 +130,48 @@ def test_time_limit_holds_in_every_state(state: str, tmp_path: Path) -> None:
 
         threading.Thread(target=run, daemon=True).start()
         assert ended.wait(2 + 2 + 4)  # two seconds as documented, and more on a busy machine
+
+
+def test_time_limit_includes_the_start_of_the_command(tmp_path: Path) -> None:
+    """A command whose time was over before its libraries were loaded sends nothing."""
+    code = "from upwell import signals\nsignals.PROGRAM_STARTED -= 100\nfrom upwell.__main__ import main\nmain()"
+    with hostile() as site:
+        options = ["--time", "100", "--rate", "0", "--browser", "never", "-o", str(tmp_path)]
+        command = [sys.executable, "-c", code, "harvest", site.url, *options]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=90)
+        assert "the 100 seconds of --time are over" in done.stderr
+        assert done.returncode == 1
+        assert len(site.received) <= 1
+
+
+def test_time_limit_includes_the_writing_of_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time that the files of a run needed is reserved in the next one."""
+    write_files = files.write_files
+
+    def write_slowly(*arguments: Any) -> Any:
+        time.sleep(2)
+        return write_files(*arguments)
+
+    monkeypatch.setattr(harvest_folder, "write_files", write_slowly)
+    with hostile() as site:
+        plan, running = Plan(budget=30, browser="never"), api.RunOptions(engine="inline")
+        folder = api.harvest(site.url, out=tmp_path, plan=plan, manners=Manners(rate=0), running=running).folder
+    with State(folder / "state.sqlite") as state:
+        assert time_limit.TimeLimit(100, time.monotonic(), state).used > time_limit.MIN_RESERVED_SECONDS + 2
+
+
+def test_time_limit_reserves_a_share_of_the_time_of_reading() -> None:
+    """Files need the longer the more was read; a damaged note of the last run counts as none."""
+    with State() as state:
+        state.set_note(time_limit.NOTE, "nan")
+        limit = time_limit.TimeLimit(100, time.monotonic() - 10, state)
+        before = limit.used
+        assert 10 < before < 13
+        with limit.reading():
+            time.sleep(1)
+        assert 1 + time_limit.FILES_SHARE < limit.used - before < 2
+        state.set_note(time_limit.NOTE, "1e999")
+        assert 59 < time_limit.TimeLimit(100, time.monotonic() - 10, state).used < 61
 
 
 def test_budget_includes_discovery(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Sites that invent records: noticed, said, and not counted as complete."""
 
+from collections.abc import Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -9,7 +10,9 @@ import pytest
 from tests.hostile.site import HostileSite, ReceivedRequest, hostile
 from upwell import api
 from upwell.choose.plan import Plan
+from upwell.choose.repetition import Repetition
 from upwell.net.fetch import Manners
+from upwell.types import Record
 
 FREE = Manners(rate=0, retries=0)
 
@@ -18,8 +21,9 @@ def harvest(site: HostileSite, folder: Path, budget: int = 150) -> "dict[str, ob
     return dict(api.harvest(site.url, out=folder, plan=Plan(budget=budget, browser="never"), manners=FREE).summary)
 
 
-def test_results_that_only_repeat_the_query_are_said(tmp_path: Path) -> None:
-    """Every word has ten results, each made of the word."""
+@pytest.mark.parametrize("price", ["", " From {} EUR, {} offers."])
+def test_results_that_only_repeat_the_query_are_said(price: str, tmp_path: Path) -> None:
+    """Every word has ten results, each made of the word, and perhaps of numbers that are never the same."""
     offers = (
         "Buy {} now",
         "Cheap {}",
@@ -33,10 +37,13 @@ def test_results_that_only_repeat_the_query_are_said(tmp_path: Path) -> None:
         "{} online",
     )
 
+    numbers = count(1)
+
     def find(request: ReceivedRequest) -> str:
         query = parse_qs(urlsplit(request.target).query).get("q", [""])[0]
         rows = "".join(
-            f'<li><a href="/offer/{query}/{n}">{offer.format(query)}</a> <p>Find {query} in our shop today.</p></li>'
+            f'<li><a href="/offer/{query}/{n}">{offer.format(query)}</a> <p>Find {query} in our shop today.'
+            f"{price.format(7 * next(numbers), next(numbers))}</p></li>"
             for n, offer in enumerate(offers)
         )
         results = f"<p>10 results</p><ul class=hits>{rows}</ul>" if query else "<p>Enter a word.</p>"
@@ -102,3 +109,37 @@ def test_calendar_without_end_has_no_percentage(tmp_path: Path) -> None:
         assert len(site.received) <= 75
     assert summary["coverage"] is None
     assert "at least" in str(summary["statement"])
+    assert "differ from others only in numbers, as in a calendar without end" in str(summary["statement"])
+
+
+def judged(rows: Mapping[str, Sequence[str]], unanswered: int = 0) -> Repetition:
+    """Return the judgement of queries with the texts of their new records, after some queries without records."""
+    repetition = Repetition()
+    for query, texts in rows.items():
+        repetition.note([Record(key=text, text=text, url="", path="") for text in texts], query, unanswered)
+    return repetition
+
+
+def test_lists_of_names_and_numbers_are_not_suspected() -> None:
+    """Names that are each found by their own word, lots with a number, and kinds of things in a few materials are records."""
+    letters = [a + b for a in "bcdfghjklm" for b in "aeiou"]
+    names = [f"{first}{second}n" for first in letters for second in ("ra", "lo", "mi")]
+    countries = ("Norway", "Chile", "Japan", "Kenya", "Italy")
+    cities = judged({name: [f"{name} {countries[i % 5]} {50_000 + i}"] for i, name in enumerate(names)})
+    lots = judged({"lot": [f"Lot {number}" for number in range(300)]})
+    works = judged(
+        {first: [f"{first}{second} of {names[i]}" for i, second in enumerate("abcdefghij")] for first in letters}
+    )
+    prices = count(10)
+    rings = judged({stone: [f"{stone} {what} {next(prices)}" for what in letters[:9]] for stone in names}, unanswered=6)
+    for source in (cities, lots, works, rings):
+        assert source.records >= 100
+        assert source.repeated == 0
+    assert (cities.differing_in_numbers, lots.differing_in_numbers) == (0, 299)
+    echo = judged(
+        {
+            name: [f"{what} {name} {i}" for what in ("Buy", "Cheap", "Used", "New", "Best")]
+            for i, name in enumerate(names)
+        }
+    )
+    assert echo.repeated == echo.records - 5

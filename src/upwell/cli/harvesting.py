@@ -20,6 +20,7 @@ from upwell.cli.network import asks_sites, manners_of, values_for
 from upwell.cli.printing import as_json_text, print_result, printable, table_lines, warn
 from upwell.config import Settings
 from upwell.errors import Crashed, Interrupted, UpwellError
+from upwell.signals import PROGRAM_STARTED
 
 if TYPE_CHECKING:
     from upwell.demo import Switches
@@ -218,6 +219,7 @@ def harvest(
                 retries=retries if len(sites) > 1 else 0,
                 total_budget=total_budget,
                 sites=len(sites),
+                started=PROGRAM_STARTED,
             ),
             observe=observe,
             on_record=on_record,

@@ -232,10 +232,14 @@ class ProcessEngine:
 
     async def run(self, work: Any, host: str, observe: EventObserver) -> Any:
         """Return the function's result in a worker process."""
+        accepted = time.monotonic()
         async with self._choosing:
             worker = await self._worker_for(host)
         return await worker.result(
-            host, observe, lambda number: worker.send("run", number, work), lambda number: worker.send("cancel", number)
+            host,
+            observe,
+            lambda number: worker.send("run", number, work, accepted),
+            lambda number: worker.send("cancel", number),
         )
 
     async def _worker_for(self, host: str) -> WorkerProcess:

@@ -1,6 +1,6 @@
 """Worker process of an engine, which runs jobs from a pipe: `serve` in a forked process, `python -m upwell.engines.worker` in a new one.
 
-    in    ("function", function, log level) first, then ("run", number, work) and ("cancel", number), at last ("end",)
+    in    ("function", function, log level) first, then ("run", number, work, time it was accepted) and ("cancel", number), at last ("end",)
     out   ("events", [(number, event), …]) and ("done", number, result, error)
 
 Messages are pickled tuples, each after its length. At the end all jobs are cancelled, so that they save their partial results, and the
@@ -97,8 +97,9 @@ async def run_jobs(stream: asyncio.StreamReader, outbox: Outbox) -> None:
     if first[2] in logs.LEVELS:
         logs.start(logs.LEVELS.index(first[2]))
 
-    async def run(number: int, work: Any) -> None:
+    async def run(number: int, work: Any, accepted: float) -> None:
         supervision.current_job.set(number)
+        supervision.job_accepted.set(accepted)
         result: Any = None
         error: BaseException | None = None
         try:
@@ -113,7 +114,7 @@ async def run_jobs(stream: asyncio.StreamReader, outbox: Outbox) -> None:
     sending = asyncio.create_task(outbox.send_regularly())
     while (message := await read_message(stream)) is not None and message[0] != "end":
         if message[0] == "run":
-            tasks[message[1]] = asyncio.create_task(run(message[1], message[2]))
+            tasks[message[1]] = asyncio.create_task(run(*message[1:]))
         elif message[1] in tasks:
             tasks[message[1]].cancel()
     if message is None:

@@ -257,6 +257,7 @@ async def _harvest_once(
                 observe(event)
         return earlier
     from upwell.harvest.loop import run  # imported here: a finished harvest does not need it
+    from upwell.harvest.time_limit import note_files_written
     from upwell.source.model import load_all
     from upwell.table.build import saved_tables
     from upwell.table.user_schema import UserSchema
@@ -302,8 +303,10 @@ async def _harvest_once(
                 with Doing("tables"):
                     write_tables(saved_tables(folder, state), folder, format)
             raise
+        before = time.monotonic()
         with Doing("tables"):
             result = write_files(site, folder, format)
+        note_files_written(state, time.monotonic() - before)
         for notice in result.notices:
             observe(Trouble(skipped=Skipped(stage="table", page=str(result.records), reason=notice)))
         if not plan.refresh and _is_finished(site, plan):

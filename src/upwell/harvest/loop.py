@@ -8,7 +8,7 @@ import logging
 import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Generator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -42,6 +42,7 @@ from upwell.harvest.reader import BudgetUse, SiteContext, purpose
 from upwell.harvest.refresh import compare_runs, merge_sightings, queries_to_repeat, start_refresh
 from upwell.harvest.session import SafePoint, SessionSteps, SourceSession
 from upwell.harvest.summary import SiteHarvest
+from upwell.harvest.time_limit import TimeLimit
 from upwell.logs import shown_url
 from upwell.net.browser import Chromium
 from upwell.net.fetch import Fetcher, Manners, Recorder
@@ -138,6 +139,7 @@ async def drive(
     rendered: str = "",
     typed: str = "",
     observe: Observer | None = None,
+    time_limit: TimeLimit | None = None,
 ) -> T:
     """Run a generator that yields requests: send each, pass the response back, and return its result.
 
@@ -146,12 +148,13 @@ async def drive(
     the purpose that a search for interfaces has for it. `observe` receives an event for each request before the first one that was chosen.
     """
     is_first = True
+    reads = nullcontext if time_limit is None else time_limit.reading
 
     def advance(
         doing: Doing, how: Callable[[], Request | BrowserVisit]
     ) -> tuple[Request | BrowserVisit | None, T | None]:
         try:
-            with doing:
+            with doing, reads():
                 return how(), None
         except StopIteration as end:  # a future cannot carry StopIteration
             return None, end.value
@@ -225,10 +228,9 @@ async def run(
     Checkpoints are kept in `folder` for a harvest with the same `key`. The time limit counts from `started`, on the monotonic clock.
     CheckpointFailed is raised if the harvest fails after one was loaded.
     """
-    started = time.monotonic() if started is None else started
-    site = SiteHarvest(
-        url=url, state=State() if state is None else state, ignored_robots=manners.ignore_robots, rate=manners.rate
-    )
+    state = State() if state is None else state
+    time_limit = TimeLimit(plan.seconds, time.monotonic() if started is None else started, state)
+    site = SiteHarvest(url=url, state=state, ignored_robots=manners.ignore_robots, rate=manners.rate)
     async with (
         Fetcher(manners, user_urls=(url,), recorder=recorder, memory=site.state) as net,
         Chromium(net, SearchOnlyPolicy()) as chromium,
@@ -238,12 +240,12 @@ async def run(
         def spent() -> BudgetUse:
             # records that a query no longer returns are checked on their record pages, with at most half of the budget
             reserved = min(sum(len(session.missing) for session in sessions), plan.budget // 2)
-            why = limit_reached(plan, net.sent + reserved, net.bytes, time.monotonic() - started)
+            why = limit_reached(plan, net.sent + reserved, net.bytes, time_limit.used)
             return BudgetUse(requests=net.sent, limit_reached="budget" if why else None, why=why)
 
         sessions: list[SourceSession] = []
         checkpoint = Checkpoint(folder, "" if plan.refresh else key, site.state)
-        net.exhausted = lambda wait: limit_reached(plan, net.sent, net.bytes, time.monotonic() - started + wait)
+        net.exhausted = lambda wait: limit_reached(plan, net.sent, net.bytes, time_limit.used + wait)
         sights = start_refresh(site.state) if plan.refresh else []
         before = merge_sightings(sights)
         site.recall_size()
@@ -255,7 +257,7 @@ async def run(
                 observe(event)
         else:
             try:
-                async with _time_of(plan, started):
+                async with time_limit.stops():
                     discovery = await _discover(url, plan, net, chromium, observe)
             except BudgetSpent as error:
                 raise BudgetSpent(f"{error} before a search of {url} was found; {HOW_TO_CONTINUE}") from error
@@ -289,9 +291,9 @@ async def run(
             checkpoint.save_if_due(discovery, sessions, net.sent, net.bytes, is_end=is_end)
 
         try:
-            async with _time_of(plan, started):
+            async with time_limit.stops():
                 steps = keep_consent(interleave(sessions, save), discovery.consent_pages)
-                await drive(steps, net, chromium, rendered, typed, observe)
+                await drive(steps, net, chromium, rendered, typed, observe, time_limit)
         except asyncio.CancelledError:
             if not any(source.is_readable for source in site.sources):
                 raise
@@ -318,14 +320,14 @@ async def run(
         if plan.refresh and site.stopped != "interrupted":
             ended = {asked: is_cut_off for session in sessions for asked, is_cut_off in session.ended.items()}
             try:
-                async with _time_of(plan, started):
+                async with time_limit.stops():
                     site.refreshed = await compare_runs(site, before, ended, net)
             except BudgetSpent:
                 _stop(site, "budget")
         for origin in sorted(net.withheld):
             reason = f"the credentials are not sent to {origin}, because you named {url}; to send them there, harvest that address"
             observe(Trouble(skipped=Skipped(stage="access", page=origin, reason=reason)))
-        site.requests, site.bytes, site.seconds = net.sent, net.bytes, time.monotonic() - started
+        site.requests, site.bytes, site.seconds = net.sent, net.bytes, time_limit.elapsed
         site.keep_size()
         if site.stopped in ENDS:
             checkpoint.remove()
@@ -379,16 +381,6 @@ async def _counted(net: Fetcher) -> AsyncIterator[None]:
     except UpwellError as error:
         error.requests = net.sent
         raise
-
-
-@asynccontextmanager
-async def _time_of(plan: Plan, started: float) -> AsyncIterator[None]:
-    """Stop the enclosed work when the time limit of a plan is over, even during a request or while reading a page."""
-    try:
-        async with asyncio.timeout(max(0.0, plan.seconds - (time.monotonic() - started)) if plan.seconds else None):
-            yield
-    except TimeoutError as error:
-        raise BudgetSpent(limit_reached(plan, 0, 0, plan.seconds)) from error
 
 
 def _stop(site: SiteHarvest, why: Reason) -> None:

@@ -583,7 +583,7 @@ class SourceSession:
         origin = {"_source": self.ledger.interface.url, "_query": query.query, "_page": page, "_fetched": fetched_at}
         self.state.add_later(records, origin, asked=query.asked)
         self.state.note_yield(response.number, len(records), len(new))
-        self.ledger.repetition.note(new, query.query)
+        self.ledger.repetition.note(new, query.query, self.ledger.answers["none"])
         for record in new if wants_records(self.observe) else new[:1]:
             self.observe(Held(row=LazyRow(partial(_row, record, origin, self.ledger.model.columns.types))))
 

@@ -15,6 +15,7 @@ from upwell.net.access import split_credentials
 from upwell.net.manners import Manners
 from upwell.places import address_of, addresses_to_try, shown
 from upwell.store.safe_files import disk_problem
+from upwell.supervision import job_accepted
 from upwell.urls.hosts import host_and_port, is_private_address
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ class LostWorkers:
     """What workers that were lost while they harvested the site leave to the next one."""
 
     unreadable: tuple[tuple[int, str], ...] = ()  # answers that ended a worker: number, and why they are not read again
-    elapsed: float = 0.0  # seconds of the time limit that they have used
+    elapsed: float = 0.0  # seconds of the time limit that they, or the start of the command, have used
+    is_restart: bool = False  # True if a worker was lost
     is_stopping: bool = False  # True if the next worker only marks the unreadable answers and writes the records held
 
 
@@ -86,7 +88,8 @@ async def harvest_site(work: SiteWork, observe: Observer) -> Result | UpwellErro
     from upwell.harvest.events import Held, without_records
     from upwell.harvest.harvest_folder import harvest_to
 
-    job, started = work.job, time.monotonic()
+    # A worker that continues for a lost one has the time that is left, or the least that it needs, from its own start.
+    job, started = work.job, (not work.lost.is_restart and job_accepted.get()) or time.monotonic()
     if job.is_listed and (refusal := _refusal_of_listed(job)) is not None:
         return refusal
 

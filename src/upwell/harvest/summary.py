@@ -163,6 +163,7 @@ class SiteHarvest:
             about=self.about,
             repeating_query=self._repeated(of_query=True),
             repeating_content=self._repeated(of_query=False),
+            differing_in_numbers=sum(source.repetition.differing_in_numbers for source in self.sources),
         )
 
     def _repeated(self, *, of_query: bool) -> int:
@@ -222,6 +223,7 @@ def coverage_statement(
     about: str = "",
     repeating_query: int = 0,
     repeating_content: int = 0,
+    differing_in_numbers: int = 0,
 ) -> str:
     """Return the coverage statement (`size_sentence`), and what it does not count.
 
@@ -241,4 +243,8 @@ def coverage_statement(
         statement += f". {repeating_query:,} of them only repeat the query: the site seems to invent them"
     if repeating_content:
         statement += f". {repeating_content:,} of them repeat the content of others under another address"
+    elif differing_in_numbers and not repeating_query and state == "at least":
+        statement += (
+            f". {differing_in_numbers:,} of them differ from others only in numbers, as in a calendar without end"
+        )
     return statement

@@ -26,6 +26,10 @@ GRACE_SECONDS = 1.0  # how long a call may continue after it was cancelled, befo
 _turns: "WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]" = WeakKeyDictionary()
 
 
+class ReadingStopped(BaseException):
+    """The task that waits for a call was cancelled: nothing is said of the page, which may be an ordinary one."""
+
+
 class ReadingThread:
     """Runs calls one after the other in its own thread; used inside `with`."""
 
@@ -57,7 +61,7 @@ class ReadingThread:
         except asyncio.CancelledError:
             idle = self._start(lambda: None)  # done when the call is over
             if not (await asyncio.wait({idle}, timeout=GRACE_SECONDS))[0]:
-                self._interrupt()
+                self._interrupt(ReadingStopped)
                 await asyncio.wait({idle}, timeout=CHECK_SECONDS)
             raise
         finally:
@@ -75,7 +79,7 @@ class ReadingThread:
         def check() -> None:
             self._release_turn()
             if self._cpu_seconds() - before > MAX_CPU_SECONDS:
-                self._interrupt()
+                self._interrupt(TookTooLong)
             self._check_later(before)
 
         self._next_check = asyncio.get_running_loop().call_later(CHECK_SECONDS, check)
@@ -87,7 +91,7 @@ class ReadingThread:
 
     def _work(self) -> None:
         while True:
-            with suppress(TookTooLong):  # it may be raised after its call is over
+            with suppress(TookTooLong, ReadingStopped):  # they may be raised after the call is over
                 item = self._calls.get()
                 if item is None:
                     return
@@ -105,11 +109,9 @@ class ReadingThread:
         except (OSError, AttributeError):
             return 0.0
 
-    def _interrupt(self) -> None:
-        """Raise TookTooLong in the thread, at its next Python instruction."""
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(
-            ctypes.c_ulong(self._thread.ident or 0), ctypes.py_object(TookTooLong)
-        )
+    def _interrupt(self, why: type[BaseException]) -> None:
+        """Raise an exception in the thread, at its next Python instruction."""
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread.ident or 0), ctypes.py_object(why))
 
 
 def finish_future(done: "asyncio.Future[Any]", result: object, error: BaseException | None) -> None:

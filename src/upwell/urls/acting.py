@@ -281,9 +281,7 @@ def feature_values(request: Request, hits: Collection[Hit]) -> dict[str, float]:
         if context.same_label > 1:
             values["repeated label"] = 1.0
         elif (
-            context.alike > MIN_ALIKE
-            and not context.is_button
-            and not any(hit.feature.startswith("label command") for hit in hits)
+            context.alike > MIN_ALIKE and not context.is_button and not any(NO_TITLE.match(hit.feature) for hit in hits)
         ):
             values["record title"] = 1.0
         if context.is_search or SEARCH_WORDS.search(context.label):
@@ -292,6 +290,8 @@ def feature_values(request: Request, hits: Collection[Hit]) -> dict[str, float]:
 
 
 TOKEN_ARGUMENT = re.compile(rf"(?:^|&){TOKEN.pattern}=", re.I)
+# Hits by which a link is no title of a record, although others at its place have other labels: a command, or an address that only acts.
+NO_TITLE = re.compile(r"label command|(?:path .+|name) alone (?:strong|verb)|operation|program strong|name flag")
 MIN_ALIKE = 4  # other links at the same place from which they are a list, whose labels are titles; not swept
 
 
