@@ -377,6 +377,10 @@ class CoverageEvidence:
         words, words_of_record = self.words.unasked()
         return words * new_per_page / max(1.0, words_of_record)
 
+    def new_on_recent_pages(self) -> tuple[int, int]:
+        """Return the new records on the last pages of the harvest, and the number of these pages."""
+        return sum(records - known for records, known in self.pages), len(self.pages)
+
     def unconnected(self) -> float:
         """Return Chao's estimate of the records that share no word with others, from those that share one and two."""
         one, two = self.words.connections()
