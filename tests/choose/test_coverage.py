@@ -75,6 +75,16 @@ def test_the_last_pages_give_an_upper_bound() -> None:
     assert coverage(held=1000).statement().is_lower_bound, "no page was fetched"
 
 
+def test_many_new_records_do_not_raise_the_bound_by_more_than_the_margin() -> None:
+    """A third of the last records was held: the pages are too optimistic already, so the bound is at most four times what is held."""
+    third, one_page = coverage(held=1000), coverage(held=1000, is_one_page=True)
+    for evidence in (third, one_page):
+        evidence.pages.extend([(20, 7), (20, 6), (20, 7)] * 5)
+    assert third.statement().state == "estimated"
+    assert 3000 < third.statement().size.high < 4200
+    assert one_page.statement().is_lower_bound, "pages of different queries return the same records"
+
+
 def test_unconnected_records_raise_the_upper_bound() -> None:
     words = WordIndex()
     for i in range(50):
