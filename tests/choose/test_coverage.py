@@ -64,6 +64,15 @@ def test_few_draws_give_a_wide_interval_and_hardly_any_give_none() -> None:
     assert coverage(held=500, listed=listed, drawn=listed, is_linked_list=True).statement().is_lower_bound
 
 
+def test_a_query_for_everything_that_ends_at_the_result_cap_is_no_list() -> None:
+    """It never lists more, so its share of the records drawn says little, and less than what is held."""
+    first = {str(i) for i in range(50)}
+    others = {str(i) for i in range(44, 52)} | {str(i) for i in range(30)}
+    for evidence in ({"held": 97}, {"held": 52, "is_list_capped": True}):
+        assert coverage(listed=first, drawn=others, **evidence).statement().by == "bracket"  # type: ignore[arg-type]
+    assert coverage(held=52, listed=first, drawn=others).statement().by == "recaptured"
+
+
 def test_the_last_pages_give_an_upper_bound() -> None:
     """With hardly any new record on the last pages, nearly everything is held; with mostly new records there is only a lower bound."""
     done, begun = coverage(held=1000), coverage(held=1000)

@@ -180,6 +180,7 @@ class CoverageEvidence:
     pages: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=RECENT_PAGES))  # records, of these known
     listed: KeySet = field(default_factory=KeySet)  # keys from a query for everything
     is_list_complete: bool = False
+    is_list_capped: bool = False  # the query for everything returned as many records as the result cap
     is_only_lists: bool = False  # the source has no search: its lists are the only evidence
     # matches of queries about a topic that were dropped because their texts do not show it, and those that were kept
     dropped: int = 0
@@ -348,8 +349,10 @@ class CoverageEvidence:
             if drawn < MIN_DRAWN or share < MIN_LISTED_SHARE:
                 return None
             error = DESIGN_EFFECT * NORMAL * math.sqrt(share * (1 - share) / max(1, drawn)) + 1 / (drawn + MIN_DRAWN)
-            return self._of_share(number, share, error, "list")
+            return None if number < (share - error) * self.held else self._of_share(number, share, error, "list")
         least, (low, high) = float(max(self.held, number)), _share_between(share_listed, drawn / CLUSTER)
+        if not self.is_linked_list and (self.is_list_capped or number < low * self.held):
+            return None  # it ends at the result cap, or more is held than it allows
         if self.is_linked_list or number > MAX_RATIO * least * low:
             # queries return first what a linked list in the same order begins with, or too few records were drawn
             return CoverageStatement.at_least(least, "recaptured", ("list",))

@@ -171,6 +171,7 @@ class SourceLedger:
         now = self.matches, len(self.coverage.listed), self.coverage.is_list_complete, self.coverage.lists_read
         if self._statement is None or self._stated_at != now:
             self.coverage.held, self.coverage.is_one_page = len(self), 0 < self.result_cap <= self.page_size
+            self.coverage.is_list_capped = 0 < self.result_cap <= len(self.coverage.listed)
             self.coverage.is_counted = self.totals_are_usable and bool(self.coverage.totals)
             self.coverage.totals_are_wrong = not self.totals_are_usable
             self._statement, self._stated_at = self.coverage.statement(), now
