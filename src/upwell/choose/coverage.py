@@ -93,10 +93,10 @@ RULE_OF_THREE = 3.0  # upper 95 % bound of a count that was observed as 0
 DESIGN_EFFECT = 3.0  # records of one answer are correlated: intervals of samples are widened by this factor
 # factor on the missing records of the upper bound of a sample: words of the records held reach the missing ones less often; on
 # simulated sources with random settings, 1.0, 1.2, 1.35 and 1.5 held in 92.7, 93.5, 94.7 and 95.8 % of these statements
-SAMPLE_MARGIN = 1.35
-# drawn records that count as one where a part of a list is compared with them, because an answer has similar records; of 1, 2, 3, 5 and
-# 9, 1 and 2 held in 85 and 94 % of these statements, 3 in 98 %
-CLUSTER = 3.0
+SAMPLE_MARGIN = 1.5
+# drawn records that count as one where a part of a list is compared with them, because an answer has similar records; on simulated
+# sources with random settings, 1 held in 85 % of these statements, 1.5 … 2.5 in 99 % and 3 … 9 in all
+CLUSTER = 2.0
 MAX_CHECK_PAGES = 3  # result pages that a check query may be expected to have
 MIN_CHECK_RECORDS = 50  # records held before check queries are drawn
 DRAWN_WORDS = 500  # check queries drawn at a time
@@ -357,7 +357,6 @@ class CoverageEvidence:
             # queries return first what a linked list in the same order begins with, or too few records were drawn
             return CoverageStatement.at_least(least, "recaptured", ("list",))
         estimate = number / math.sqrt(low * high)
-        least = max(least, number / high) if drawn >= MIN_DRAWN else least
         return CoverageStatement.between(estimate, least, number / low, "recaptured", ("list", "queries"))
 
     def _of_share(self, number: int, share: float, error: float, by: SizeBy) -> CoverageStatement:
