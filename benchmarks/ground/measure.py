@@ -39,7 +39,9 @@ def measure(task: Task) -> dict[str, object]:
         records, setting = _records(name, size, seed), SETTINGS[setting_name]
     source = SimulatedSource(records, setting, seed)
     result = harvest(source, seed=seed, certify=certify)
-    best = oracle(SimulatedSource(records, setting, seed), EVERYTHING) if with_oracle else {}
+    # it asks queries, so a source that has none has no oracle
+    has_oracle = with_oracle and setting.has_search
+    best = oracle(SimulatedSource(records, setting, seed), EVERYTHING) if has_oracle else {}
     return {
         "collection": records.name,
         "records": source.size,

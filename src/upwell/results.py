@@ -367,9 +367,8 @@ class SummaryChecks(TypedDict):
     size_by: NotRequired[str]
     state: NotRequired[str]  # exact, estimated, at least or unknown
     views: NotRequired[list[str]]  # what the size of the first source rests on
-    unasked: NotRequired[
-        dict[str, int]
-    ]  # words that were not asked, and the most records that they are expected to return
+    # words that were not asked, the most records that they are expected to return, and what the next request is
+    unasked: NotRequired[dict[str, float]]
     totals: NotRequired[bool]
     understands: NotRequired[dict[str, str]]
     relearned: NotRequired[int]

@@ -63,3 +63,14 @@ def test_a_page_at_its_stated_cap_teaches_the_cap_without_a_pager() -> None:
     chooser.take(chooser.open(Candidate(query="city")), AnswerPage(records=records, totals=totals, is_open=True))
 
     assert chooser.ledger.result_cap == 40
+
+
+def test_only_matches_about_the_topic_count_as_drawn() -> None:
+    """A word also returns matches that are not about the topic and not kept; they say nothing about the list of those that are."""
+    interface = FormInterface(method="GET", url="http://h/", query_field="q")
+    ledger = SourceLedger(interface=interface, model=SourceModel())
+    chooser = Chooser(ledger, Plan(about="red"), language="en", takes_text=True, is_about=True)
+    records = [Record(key=str(i), url=None, path="", text=f"{'red' if i < 3 else 'blue'} car {i}") for i in range(9)]
+    query = chooser.open(Candidate(query="car", kind="word", word="car"))
+    chooser.take(query, AnswerPage(records=records, wanted=records[:3]))
+    assert len(ledger) == len(ledger.coverage.drawn) == 3

@@ -49,6 +49,30 @@ def test_the_fetched_share_of_a_list_is_estimated_by_recapture() -> None:
     assert half.size.low < 1000 < half.size.high
 
 
+def test_few_draws_give_a_wide_interval_and_hardly_any_give_none() -> None:
+    """Records of one answer resemble each other, so several count as one, and the lower end is what is held."""
+    listed = {str(i) for i in range(500)}
+
+    def after(drawn: set[str]) -> CoverageStatement:
+        return coverage(held=500, listed=listed, drawn=drawn).statement()
+
+    few, many = after({str(i) for i in range(0, 1000, 60)}), after({str(i) for i in range(0, 1000, 5)})
+    assert few.state == many.state == "estimated"
+    assert few.size.low == many.size.low == 500
+    assert 1000 < many.size.high < few.size.high
+    assert after({"1", "2", "700", "800"}).state == "at least", "four records"
+    assert coverage(held=500, listed=listed, drawn=listed, is_linked_list=True).statement().is_lower_bound
+
+
+def test_a_query_for_everything_that_ends_at_the_result_cap_is_no_list() -> None:
+    """It never lists more, so its share of the records drawn says little, and less than what is held."""
+    first = {str(i) for i in range(50)}
+    others = {str(i) for i in range(44, 52)} | {str(i) for i in range(30)}
+    for evidence in ({"held": 97}, {"held": 52, "is_list_capped": True}):
+        assert coverage(listed=first, drawn=others, **evidence).statement().by == "bracket"
+    assert coverage(held=52, listed=first, drawn=others).statement().by == "recaptured"
+
+
 def test_the_last_pages_give_an_upper_bound() -> None:
     """With hardly any new record on the last pages, nearly everything is held; with mostly new records there is only a lower bound."""
     done, begun = coverage(held=1000), coverage(held=1000)
@@ -58,6 +82,16 @@ def test_the_last_pages_give_an_upper_bound() -> None:
     assert done.statement().size.high < 1100
     assert begun.statement().is_lower_bound
     assert coverage(held=1000).statement().is_lower_bound, "no page was fetched"
+
+
+def test_many_new_records_do_not_raise_the_bound_by_more_than_the_margin() -> None:
+    """A third of the last records was held: the pages are too optimistic already, so the bound is at most four times what is held."""
+    third, one_page = coverage(held=1000), coverage(held=1000, is_one_page=True)
+    for evidence in (third, one_page):
+        evidence.pages.extend([(20, 7), (20, 6), (20, 7)] * 5)
+    assert third.statement().state == "estimated"
+    assert 3000 < third.statement().size.high < 4200
+    assert one_page.statement().is_lower_bound, "pages of different queries return the same records"
 
 
 def test_unconnected_records_raise_the_upper_bound() -> None:
@@ -177,6 +211,16 @@ def test_pages_in_ascending_order_say_nothing_about_the_newest_record() -> None:
     assert most is not None
     assert most > 1800, "as uncertain as sixty numbers are"
     assert numbers_of(*by_chance[:5], *pages_of(range(1, 1661))).most() is None
+
+
+def test_numbers_that_were_given_out_contradict_the_end_of_a_list_in_any_order() -> None:
+    """A list in ascending order says nothing about the newest number, but the largest one was given out."""
+    ascending, dense = numbers_of(*pages_of(range(8, 4808, 8))), numbers_of(*pages_of(range(1, 601)))
+    assert ascending.most() is None
+    assert ascending.given_out == 4800
+    view = ListView(keys(600), is_read=True, stated=600)
+    assert lists(600, view, numbers=ascending).state == "at least"
+    assert lists(600, view, numbers=dense).state == "estimated"
 
 
 def sample_of(texts: Sequence[str], found_by: Sequence[str]) -> SizeSample:

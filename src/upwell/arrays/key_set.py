@@ -87,6 +87,10 @@ class KeySet:
         self._recent.update(hashes.tolist())
         self._sort_in_if_many()
 
+    def has_hashes(self, hashes: Hashes) -> NDArray[np.bool_]:
+        """Return, for each hash of a key, whether the key is in the set."""
+        return np.isin(hashes, self.hashes())
+
     def share_of(self, others: "KeySet", most: int) -> float:
         """Return the share of another set's keys that are in this one, from a sample of at most `most`: the smallest hashes."""
         if most >= len(others):

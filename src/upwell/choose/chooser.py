@@ -572,6 +572,8 @@ class Chooser:
                 ledger.coverage.is_list_complete = is_whole and not is_capped
         elif is_whole and not is_capped and self.plan.goal == "complete" and self._draws(query):
             hashes = query.pages.keys.hashes()
+            if self.is_about:  # only matches that show the topic are wanted
+                hashes = hashes[ledger.held.has_hashes(hashes)]
             is_word = query.candidate.is_check and not query.region
             ledger.coverage.drawn.update_hashes(self.checks.fair(hashes) if is_word else hashes)
         if is_whole and not is_capped and self.plan.goal == "complete":

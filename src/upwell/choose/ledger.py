@@ -7,7 +7,13 @@ from dataclasses import asdict, dataclass, field
 
 from upwell.answers.totals import TotalsTrust
 from upwell.arrays.key_set import KeySet
-from upwell.choose.coverage import MAX_COMPARED, MIN_PAGES, RULE_OF_THREE, CoverageEvidence, CoverageStatement
+from upwell.choose.coverage import (
+    MAX_COMPARED,
+    RULE_OF_THREE,
+    CoverageEvidence,
+    CoverageStatement,
+    SizeState,
+)
 from upwell.choose.plan import Reason
 from upwell.choose.repetition import Repetition
 from upwell.choose.result_pages import FinishedQuery, cap_evidence, learn_cap
@@ -61,6 +67,7 @@ class SourceLedger:
     )
     relearned: int = 0
     stopped: Reason = "exhausted"
+    next_yield: float = 0.0  # new records expected of the best candidate that was not asked when the harvest ended
     _statement: CoverageStatement | None = None
     _stated_at: tuple[int, int, bool, int] = (-1, 0, False, 0)  # matches and list state at the time of `_statement`
 
@@ -163,7 +170,8 @@ class SourceLedger:
         """Return the coverage statement, recomputed only when the evidence has changed."""
         now = self.matches, len(self.coverage.listed), self.coverage.is_list_complete, self.coverage.lists_read
         if self._statement is None or self._stated_at != now:
-            self.coverage.held, self.coverage.is_capped = len(self), bool(self.result_cap)
+            self.coverage.held, self.coverage.is_one_page = len(self), 0 < self.result_cap <= self.page_size
+            self.coverage.is_list_capped = 0 < self.result_cap <= len(self.coverage.listed)
             self.coverage.is_counted = self.totals_are_usable and bool(self.coverage.totals)
             self.coverage.totals_are_wrong = not self.totals_are_usable
             self._statement, self._stated_at = self.coverage.statement(), now
@@ -179,6 +187,12 @@ class SourceLedger:
         """Return True if the size has no upper bound; it has none if the source invents records, or regions of its form are cut off."""
         is_cut_off = self.is_cut_off and self.size_by != "total"
         return self.statement.is_lower_bound or self.repetition.repeated > 0 or is_cut_off
+
+    @property
+    def state(self) -> SizeState:
+        """Return what is known of the size."""
+        state = self.statement.state
+        return "at least" if self.lower_bound and state != "unknown" else state
 
     @property
     def size_by(self) -> str:
@@ -203,11 +217,12 @@ class SourceLedger:
             "stopped": self.stopped,
         }
 
-    def _unasked(self) -> dict[str, int]:
-        """Return the number of words that were not asked, and the most records that they are expected to return."""
+    def _unasked(self) -> dict[str, float]:
+        """Return the words that were not asked, the most records that they are expected to return, and what the next request is."""
         words, _ = self.coverage.words.unasked()
-        most = self.coverage.expected_from_unasked(RULE_OF_THREE / max(MIN_PAGES, len(self.coverage.pages)))
-        return {"words": words, "records": math.ceil(most)}
+        new, pages = self.coverage.new_on_recent_pages()
+        most = self.coverage.expected_from_unasked((new + RULE_OF_THREE) / max(1, pages))
+        return {"words": words, "records": math.ceil(most), "next_request": round(self.next_yield, 3)}
 
     def checks(self) -> dict[str, object]:
         """Return the statements of the source that can be compared with the harvest."""
@@ -216,7 +231,7 @@ class SourceLedger:
             "result_cap": self.result_cap or None,
             "limit": self.result_cap or None,  # deprecated name of `result_cap`
             "lower_bound": self.lower_bound,
-            "state": "at least" if self.lower_bound and self.statement.state != "unknown" else self.statement.state,
+            "state": self.state,
             "size_by": self.size_by,
             "views": list(self.statement.views),
             "unasked": self._unasked(),

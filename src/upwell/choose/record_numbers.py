@@ -65,11 +65,17 @@ class RecordNumbers:
         match = NUMBER.match(key, len(self.prefix)) if self.prefix and key.startswith(self.prefix) else None
         return int(match[0]) if match is not None and len(match[0]) <= MAX_DIGITS else None
 
+    @property
+    def given_out(self) -> int:
+        """Return how many numbers were given out at least, whatever the order; 0 if they do not identify the records."""
+        span = self.largest - self.smallest + 1
+        is_too_few = self.numbered < max(MIN_NUMBERED, MIN_SHARE * self.seen)
+        return 0 if is_too_few or self.numbered > span else self.largest
+
     def most(self) -> float | None:
         """Return an upper bound of the number of records; None if the numbers give none."""
-        span = self.largest - self.smallest + 1
-        if self.numbered < max(MIN_NUMBERED, MIN_SHARE * self.seen) or self.numbered > span:
-            return None  # too few numbers, or they do not identify the records
+        if not self.given_out:
+            return None
         if self.unordered < MIN_NUMBERED or self.rises > MAX_RECORDS_PER_LOG * math.log(self.numbered):
             return None  # read in ascending order
         # numbers start at 1, whatever the smallest one seen

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from upwell.combine.match_results import ColumnPairs, Comparison
 from upwell.errors import UpwellError
 from upwell.harvest.run_log import RunStatus
+from upwell.report.sentences import unasked_sentence
 from upwell.results import (
     ClusteredPage,
     DemoTruth,
@@ -172,6 +173,8 @@ def lines_of_harvest(result: Result, truth: DemoTruth | None = None) -> Iterator
     yield f"stopped: {summary['stopped']} after {summary['requests']:,} requests, overlap rate {summary['overlap_rate']}"
     if not summary["records"] and summary["stopped"] == "budget":
         yield "all requests were used to learn how the site answers; a larger budget will bring records"
+    if unasked := unasked_sentence(summary):
+        yield unasked
     if (more := summary["checks"].get("next_hour")) and more["records"] and summary["stopped"] == "budget":
         yield f"another {more['requests']:,} requests should bring about {more['records']:,} more"
     elif result.was_finished and summary["stopped"] != "budget" and truth is None:

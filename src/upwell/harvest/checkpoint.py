@@ -280,6 +280,8 @@ def replayed_events(
                 overlap_rate=matches / max(1, held),
                 size=statement.size if statement else None,
                 lower_bound=statement is not None and statement.is_lower_bound,
+                state=statement.state if statement else "",
+                size_by=statement.by if statement else "",
                 source=ledger.interface.url,
             )
     types = {session.ledger.interface.url: session.ledger.model.columns.types for session in sessions}

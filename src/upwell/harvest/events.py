@@ -92,6 +92,8 @@ class Asked:
     overlap_rate: float
     size: Estimate | None  # None: not estimated after this answer
     lower_bound: bool = False  # True if the size has no upper bound
+    state: str = ""  # what is known of the size: exact, estimated, at least or unknown; empty: not estimated
+    size_by: str = ""  # the evidence that the size follows from
     requests_to_goal: int | None = None  # requests to 90 % of the estimated size; None: unknown
     expected: float = 0.0  # expected new records of the next request
     source: str = ""  # URL of its search interface

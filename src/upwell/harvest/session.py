@@ -262,7 +262,7 @@ class SourceSession:
             yield from self._read_record_page(*page)
             yield SafePoint()
         self.details.learn(is_end=True)
-        self.ledger.stopped = reason
+        self.ledger.stopped, self.ledger.next_yield = reason, chooser.yields.best_rate
         return reason
 
     def _certify(self) -> Generator[Request | BrowserVisit | SafePoint, Response | RenderedPage, None]:
@@ -610,6 +610,8 @@ class SourceSession:
                 overlap_rate=ledger.overlap_rate,
                 size=size,
                 lower_bound=size is not None and ledger.lower_bound,
+                state=ledger.state if size is not None else "",
+                size_by=ledger.size_by if size is not None else "",
                 requests_to_goal=to_goal,
                 expected=round(self.chooser.yields.best_rate, 3),
                 source=self.reader.interface.url,

@@ -131,6 +131,8 @@ class SizePoint:
     low: float
     high: float
     is_lower_bound: bool
+    state: str = "estimated"  # as in `size_state` of `summary.json`
+    by: str = ""  # the evidence
 
 
 @dataclass(frozen=True, kw_only=True)

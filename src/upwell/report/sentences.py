@@ -15,8 +15,10 @@ __all__ = [
     "coverage_sentence",
     "ending_sentence",
     "interface_sentence",
+    "joint_state",
     "next_commands",
     "size_sentence",
+    "unasked_sentence",
     "views_sentence",
     "warnings",
 ]
@@ -33,7 +35,7 @@ EVIDENCE = {  # evidence for the estimated size
     "list": "a list of all records, which contains the records that queries returned",
     "lists": "the lists of the site, compared with each other",
     "numbers": "the numbers in the addresses of the records",
-    "fitted": "what simulated sites of known size looked like at this point",
+    "sample": "queries drawn at random for nothing but the size",
     "recaptured": "the share of records from other queries that a list of all records has shown so far",
     "bracket": "the share of the latest records that were already held",
 }
@@ -95,6 +97,20 @@ def size_sentence(
     return f"{held}; nothing shows how many more there are"
 
 
+def joint_state(states: Sequence[str]) -> str:
+    """Return what is known of the size of several sources together: no more than of any one of them.
+
+    >>> joint_state(["exact"]), joint_state(["exact", "estimated"]), joint_state(["exact", "at least"]), joint_state(["unknown"])
+    ('exact', 'estimated', 'at least', 'unknown')
+    """
+    if not states or set(states) == {"unknown"}:
+        return "unknown"
+    if len(states) == 1:
+        return states[0]
+    # sources may have records in common, so exact sizes do not add up to an exact one
+    return "estimated" if set(states) <= {"exact", "estimated"} else "at least"
+
+
 def coverage_sentence(summary: Mapping[str, Any]) -> str:
     """Return the coverage statement of a summary as a sentence.
 
@@ -125,13 +141,25 @@ def views_sentence(state: str, by: str, views: Sequence[str]) -> str:
 def ending_sentence(summary: Mapping[str, Any]) -> str:
     """Say why the harvest ended, and what more requests are expected to yield."""
     sentence = ENDINGS.get(summary["stopped"], "")
-    unasked = summary["checks"].get("unasked") or {}
-    if summary["stopped"] == "saturated" and unasked.get("words"):
-        sentence += f" {unasked['words']:,} words were not asked; they are expected to return at most {unasked['records']:,} more records."
+    if unasked := unasked_sentence(summary):
+        sentence += f" {unasked}."
     more = summary["checks"].get("next_hour") or {}
     if summary["stopped"] in ("budget", "interrupted") and more.get("records"):
         sentence += f" {more['requests']:,} more requests are expected to yield about {more['records']:,} more records."
     return sentence.strip()
+
+
+def unasked_sentence(summary: Mapping[str, Any]) -> str:
+    """Say what the candidates may return that were not asked because the harvest ended as saturated; empty otherwise.
+
+    >>> unasked_sentence({"stopped": "saturated", "checks": {"unasked": {"words": 1200, "records": 40, "next_request": 0.25}}})
+    '1,200 words were not asked; they are expected to return at most 40 more records (the next request: 0.25)'
+    """
+    unasked = summary["checks"].get("unasked") or {}
+    if summary["stopped"] != "saturated" or not unasked.get("words"):
+        return ""
+    said = f"{unasked['words']:,} words were not asked; they are expected to return at most {unasked['records']:,} more records"
+    return said + (f" (the next request: {unasked['next_request']:.2g})" if unasked.get("next_request") else "")
 
 
 def warnings(summary: Mapping[str, Any]) -> list[str]:

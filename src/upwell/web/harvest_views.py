@@ -83,12 +83,12 @@ def _size_sentence(progress: Progress, harvest: Harvest) -> str:
     if not sizes:
         return T.size_unknown
     low = sum(size.low for size in sizes)
-    from upwell.report.sentences import size_sentence
+    from upwell.report.sentences import joint_state, size_sentence
 
-    state = "at least" if any(size.is_lower_bound for size in sizes) else "estimated"
+    state, evidence = joint_state([size.state for size in sizes]), {size.by for size in sizes}
     estimate, high = sum(size.estimate for size in sizes), sum(size.high for size in sizes)
     whole = Estimate(estimate=max(low, estimate), low=max(low, progress.records), high=high)
-    return f"{size_sentence(progress.records, whole, state)}."
+    return f"{size_sentence(progress.records, whole, state, by=evidence.pop() if len(evidence) == 1 else '')}."
 
 
 def live_part(harvest: Harvest, progress: Progress) -> str:

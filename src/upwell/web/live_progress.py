@@ -48,7 +48,10 @@ class SourceProgress:
             self.points = self.points[::2]
         if size := line.get("size"):
             ends = (float(size["estimate"]), float(size["low"]), float(size["high"]))
-            self.moments.append(SizePoint(int(line["requests"]), self.records, *ends, bool(line.get("lower_bound"))))
+            is_open = bool(line.get("lower_bound"))
+            state = str(line.get("state") or ("at least" if is_open else "estimated"))
+            by = str(line.get("size_by", ""))
+            self.moments.append(SizePoint(int(line["requests"]), self.records, *ends, is_open, state, by))
         return new
 
     @property

@@ -170,9 +170,16 @@ class _Server:
         loop = asyncio.get_running_loop()
         pending: set[asyncio.Task[None]] = set()
 
+        latest: dict[str, Asked] = {}  # by source; the size is estimated after some of the answers only
+
         def report(event: Asked) -> None:
-            state = "unknown" if event.size is None else "at least" if event.lower_bound else "estimated"
-            message = size_sentence(event.records, event.size or Estimate(estimate=0.0, low=0.0, high=0.0), state)
+            if event.size is not None:
+                latest[event.source] = event
+            sized = latest.get(event.source, event)
+            size = sized.size or Estimate(estimate=0.0, low=0.0, high=0.0)
+            low, high = max(size.low, event.records), max(size.high, event.records)
+            size = Estimate(estimate=min(max(size.estimate, low), high), low=low, high=high)
+            message = size_sentence(event.records, size, sized.state or "unknown", by=sized.size_by)
             task = loop.create_task(context.report_progress(event.requests, allowed, message))
             pending.add(task)
             task.add_done_callback(pending.discard)
