@@ -213,11 +213,13 @@ class RecordPageReader:
 
     def _store(self, key: str, number: int, tree: TagTree) -> None:
         template = self._templates[number]
-        values = entity_model.apply_entity_model(template.entity.model, tree)
+        model = template.entity.model
+        values = entity_model.apply_entity_model(model, tree)
+        labelled = {column.name for column in model.columns if column.is_labelled}  # a form may offer these texts
         fields = {
             name: _absolute(tree, value)
             for name, value in values.items()
-            if isinstance(value, list) or value not in self.frame
+            if isinstance(value, list) or name in labelled or value not in self.frame
         }
         single = {value for value in fields.values() if isinstance(value, str)}
         fields |= read_url_columns(template.addresses, tree)
@@ -244,7 +246,8 @@ def _main_text(tree: TagTree, elsewhere: Collection[str]) -> str:
     row = 0
     while children := tree.children(row):
         heaviest = max(children, key=lambda child: float(mass[child]))
-        if mass[heaviest] < MAIN_SHARE * mass[0]:
+        has_own_text = float(mass[row]) > sum(float(mass[child]) for child in children)
+        if mass[heaviest] < MAIN_SHARE * mass[0] or has_own_text:
             break
         row = heaviest
     kept = [at for at in range(int(tree.text_at[row]), int(tree.text_end[row])) if tree.chunks[at] not in elsewhere]

@@ -212,6 +212,7 @@ NAMING_LEVELS = 4  # levels above a text whose class or id may name it
 MAX_NAMED_CHUNKS = 3  # chunks in such a row
 MAX_NAME_WORDS = 5
 MAX_WORDS_CHARS = 80  # longer texts share words by chance
+MIN_SENTENCE_CHARS = 60  # median length of the texts of a column without any name that is called a description; not swept
 LINE_TAGS = ("tr", "dl", "li", "p", "label", "dt", "th")  # a label and a value in one of them belong together
 LINK_TAGS = ("a", "button", "option")  # their texts are actions or choices, not labels
 WORDS = late_pattern(r"[^\W\d_]{2,}")
@@ -393,7 +394,22 @@ def _behind(candidate: ColumnCandidate, samples: Sequence[SampleText]) -> str:
 def _heading(candidate: ColumnCandidate, samples: Sequence[SampleText]) -> str:
     heading, count = Counter(texts[0].heading for texts in candidate.cells.values()).most_common(1)[0]
     is_data = "@" in heading or any(map(str.isdigit, heading))  # an email location or a date
+    if samples and sum(_is_link_before(sample, heading) for sample in samples) > len(samples) / 2:
+        return ""  # the last link of a menu
     return _short_name(heading) if count > len(candidate.cells) / 2 and not is_data else ""
+
+
+def _is_link_before(sample: SampleText, heading: str) -> bool:
+    """Return True if the text `heading` before a text is a link or a button."""
+    tree = sample.tree
+    chunk = next((i for i in range(sample.chunk - 1, -1, -1) if tree.chunks[i] == heading), -1)
+    row = int(tree.chunk_row[chunk]) if chunk >= 0 else -1
+    return row >= 0 and any(tree.name(i) in LINK_TAGS for i in (row, *tree.ancestors(row)))
+
+
+def _prose(candidate: ColumnCandidate, samples: Sequence[SampleText]) -> str:
+    """Return "description" for a column of sentences."""
+    return "description" if median(map(len, candidate.texts)) >= MIN_SENTENCE_CHARS else ""
 
 
 def _class_of_place(candidate: ColumnCandidate, samples: Sequence[SampleText]) -> str:
@@ -441,7 +457,7 @@ def _most(names: "Sequence[Iterator[str]] | Iterator[Iterator[str]]") -> str:
 
 
 SOURCES: tuple[Source, ...] = (
-    _page_title, _label, _stated_property, _column_heading, _form, _class, _shared_words, _behind, _link_target, _type, _heading, _class_of_place, _tags,
+    _page_title, _label, _stated_property, _column_heading, _form, _class, _shared_words, _behind, _link_target, _type, _heading, _class_of_place, _prose, _tags,
 )  # fmt: skip
 
 

@@ -29,6 +29,7 @@ from upwell.records.entity_columns import (
     texts_at,
 )
 from upwell.records.record_page import (
+    COLONS,
     LocatedText,
     PageTexts,
     TemplateTexts,
@@ -69,6 +70,7 @@ class EntityColumn:
     name: str
     at: ColumnLocation
     share: float = 0.0  # share of the pages with a value
+    is_labelled: bool = False  # most of its texts have a label, so that a text is data even if it is shown elsewhere
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,10 +139,16 @@ def learn_entities(trees: Sequence[TagTree], *, keep_constants: bool = False) ->
     columns: list[EntityColumn] = []
     taken: set[str] = set()
     for candidate in kept:
-        name = unused_name("title" if candidate is title else name_column(candidate, trees), taken)
+        is_title = candidate is title and not candidate.label.endswith(COLONS)
+        name = unused_name("title" if is_title else name_column(candidate, trees), taken)
         taken.add(name)
         columns.append(
-            EntityColumn(name=name, at=candidate.location, share=round(len(candidate.cells) / len(trees), 3))
+            EntityColumn(
+                name=name,
+                at=candidate.location,
+                share=round(len(candidate.cells) / len(trees), 3),
+                is_labelled=bool(candidate.label),
+            )
         )
     return EntityModel(columns=tuple(columns), template=template, left_out=len(candidates) - len(kept))
 

@@ -53,6 +53,7 @@ MIN_LABELLED = 5  # distinct texts needed to remove a common label that ends in 
 MIN_UNPUNCTUATED = 20  # the same, for a label without a colon
 MAX_LABEL_CHARS = 40  # longest label or site name that is removed
 SITE_NAME_SUFFIX = re.compile(r"\s[-–—|·»«:/]\s.*$", re.S)  # a site name after a title
+SENTENCE_ENDS = (".", "!", "?", "。", "…")
 BRACKETS = (("(", ")"), ("[", "]"), ("（", "）"))  # around all texts of a column
 
 
@@ -71,10 +72,11 @@ def common_affixes(texts: Collection[str]) -> tuple[str, str]:
         return "", ""
     match = re.match(r".*[:\s]\s*", start, re.S)
     label = match[0] if match else ""
-    if len(texts) < (MIN_LABELLED if label.rstrip().endswith((":", "：")) else MIN_UNPUNCTUATED) or not _is_label(
-        label
-    ):
+    is_marked = label.rstrip().endswith((":", "："))
+    if len(texts) < (MIN_LABELLED if is_marked else MIN_UNPUNCTUATED) or not _is_label(label):
         label = ""
+    elif not is_marked and _are_sentences(texts):
+        label = ""  # sentences may start with the same words
     backwards = sorted(text[::-1] for text in texts) if ends else []
     finish = _common_start(backwards[outliers], backwards[-1 - outliers])[::-1] if ends else ""
     for opening, closing in BRACKETS:
@@ -82,6 +84,11 @@ def common_affixes(texts: Collection[str]) -> tuple[str, str]:
             return label or opening, closing
     end = SITE_NAME_SUFFIX.search(finish)
     return label, end[0] if end and _is_label(end[0]) else ""
+
+
+def _are_sentences(texts: Collection[str]) -> bool:
+    """Return True if most texts are several words that end like a sentence."""
+    return sum(text.rstrip().endswith(SENTENCE_ENDS) and " " in text.strip() for text in texts) > len(texts) / 2
 
 
 def strip_affixes(text: str, cut: tuple[str, str]) -> str:
@@ -112,7 +119,8 @@ REQUIRED_SHARE = 0.95  # share of the texts that contain a required phrase; not 
 OPTIONAL_SHARE = 0.3  # the same for an optional phrase, which nearly always follows a punctuation mark; not swept
 MAX_PHRASE_CHARS = 40
 MIN_DISTINCT = 0.02  # distinct values per text; a phrase with fewer does not distinguish records
-PHRASE_BREAKS = (";", ",", ".", ":", "|", "·", "–", "-", "(")
+PHRASE_BREAKS = (";", ",", ".", ":", "|", "·", "–", "-", "(")  # end of a phrase
+VALUE_BREAKS = (";", ",", ".", "|", "·", "–", "-", "(")  # end of a value; a colon is followed by one
 VALUE_PADDING = " \t\n;,.:|·–-()"
 
 
@@ -134,7 +142,7 @@ def phrases_of(texts: Collection[str]) -> tuple[str, ...]:
         for at, word in enumerate(text):
             if counts[word] == 1 and any(map(str.isalpha, word)):
                 once[word] += 1
-                after_break[word] += at > 0 and text[at - 1].endswith(PHRASE_BREAKS)
+                after_break[word] += at > 0 and text[at - 1].endswith(VALUE_BREAKS)
     required = {word for word, n in once.items() if n >= REQUIRED_SHARE * len(words)}
     if len(required) < 2:
         return ()
@@ -143,6 +151,7 @@ def phrases_of(texts: Collection[str]) -> tuple[str, ...]:
     }
     anchors = required | optional
     runs: Counter[str] = Counter()
+    led_runs: Counter[str] = Counter()  # those that begin the text or follow a punctuation mark
     places: dict[str, list[float]] = {}
     for text in words:
         run: list[str] = []
@@ -152,6 +161,7 @@ def phrases_of(texts: Collection[str]) -> tuple[str, ...]:
                 continue
             if run:
                 runs[" ".join(run)] += 1
+                led_runs[" ".join(run)] += at == len(run) or text[at - len(run) - 1].endswith(VALUE_BREAKS)
                 places.setdefault(" ".join(run), []).append(at / len(text))
             run = [word] if word in anchors else []
     usual = [run for run, n in runs.items() if n >= OPTIONAL_SHARE * len(words) and len(run) <= MAX_PHRASE_CHARS]
@@ -164,6 +174,8 @@ def phrases_of(texts: Collection[str]) -> tuple[str, ...]:
     ]
     while phrases and phrases[-1] not in informative:  # a final phrase that names no value
         phrases.pop()
+    if _are_sentences(ordered) and any(led_runs[phrase] < runs[phrase] / 2 for phrase in informative):
+        return ()  # running text with names in it
     has_pattern = (
         sum(runs[phrase] >= REQUIRED_SHARE * len(words) for phrase in informative) >= 1 and len(informative) >= 2
     )
