@@ -287,7 +287,12 @@ def _are_rows(value: Sequence[object]) -> bool:
     """Return True if a list consists of lists of the same length, the rows of a table, and not of a few numbers each."""
     rows = [item for item in value if isinstance(item, list)]
     widths = {len(row) for row in rows}
-    return len(rows) == len(value) > 1 and len(widths) == 1 and min(widths) > 1 and any(isinstance(cell, str) for cell in rows[0])
+    return (
+        len(rows) == len(value) > 1
+        and len(widths) == 1
+        and min(widths) > 1
+        and any(isinstance(cell, str) for cell in rows[0])
+    )
 
 
 def _member_as_html(name: str, inner: object, depth: int) -> str:

@@ -137,7 +137,6 @@ class PageTexts:
             block = int(tree.parent[block])
         return first, int(tree.text_end[block])
 
-
     def _is_beside_empty_cell(self, label: int, around: int) -> bool:
         """Return True if a label is in a cell that others follow, but the next text is outside their row: its value is empty."""
         tree, row, cell = self.tree, int(self.tree.chunk_row[label]), -1
@@ -302,6 +301,7 @@ def learn_template(pages: Sequence[PageTexts]) -> TemplateTexts:
                 is_label = (
                     len(text) <= MAX_LABEL_CHARS
                     and any(map(str.isalpha, text))
+                    and "@" not in text
                     and counts.names(key, is_marked or holds_labels)
                 )
                 (labels if is_label else furniture)[cell].add(text)
