@@ -21,6 +21,7 @@ from typing import Any, Literal, NamedTuple
 
 __all__ = [
     "JSON_TYPE",
+    "PAGE_FIELDS_NOTE",
     "PAGE_PREFIX",
     "PAGE_TEMPLATE",
     "AddressInterface",
@@ -58,6 +59,7 @@ __all__ = [
 
 JSON_TYPE = "application/json"
 PAGE_PREFIX = "page."  # prefix of the names of fields that come from record pages and not from answers
+PAGE_FIELDS_NOTE = "page fields"  # note in the state: the source of the name of each field of record pages
 PAGE_TEMPLATE = "_template"  # field of a record page with the number of its page template
 
 Kind = Literal["multi", "single", "none", "error"]  # of an answer: several records, one record, none, or an error

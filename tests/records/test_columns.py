@@ -77,7 +77,10 @@ def test_fields_of_a_single_record_are_named_by_the_page() -> None:
     page = read("<table><tr><th>Name<th>Year<tr><td>A<td><i>1999</i></table>")
     row = int(page.rows("tr")[1])
     cells = page.children(row)
-    assert [name_on_page(page, cell, row, table_headings(page, row)) for cell in cells] == ["name", "year"]
+    assert [name_on_page(page, cell, row, table_headings(page, row)) for cell in cells] == [
+        ("heading", "name"),
+        ("heading", "year"),
+    ]
 
 
 def test_highlighted_query_words_do_not_divide_a_text() -> None:

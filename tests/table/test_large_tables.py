@@ -41,7 +41,7 @@ def state() -> Iterator[State]:
             }
             state.add([Record(key=url, url=url, path="/", text="", fields=fields)], origin)
             if n % 4 == 0:
-                state.add_details(url, {"detail": f"d {n}", "next": f"Thing {(n + 1) * 7919 % 10007} →"})
+                state.add_details(url, {"detail": f"d {n * 3}", "next": f"Thing {(n + 1) * 7919 % 10007} →"})
         yield state
 
 

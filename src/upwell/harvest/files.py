@@ -212,12 +212,20 @@ class Result:
 
 def write_files(site: SiteHarvest, folder: Path, format: Format) -> Result:
     """Write the tables, source model, summary and report of a harvest, each file completely or not at all."""
+    from upwell.records.column_names import column_name
     from upwell.report import report  # imported here: a finished harvest does not need it
     from upwell.source.model import INTERFACE_KEY, OWN_SOURCE, interface_text
-    from upwell.table.build import WITH_PAGES, build_tables, saved_columns
+    from upwell.table.build import FIELDS_NOTE, WITH_PAGES, build_tables, saved_columns
     from upwell.table.schema import columns_to_json
 
     lists = {column.name for source in site.sources for column in source.model.columns.columns if column.repeats}
+    fields = {
+        column.name: [column.named_by, column.varies]
+        for source in site.sources
+        for column in source.model.columns.columns
+    }
+    fields |= {column_name(label): ["label", True] for source in site.sources for label in source.model.columns.labels}
+    site.state.set_note(FIELDS_NOTE, json.dumps(fields, ensure_ascii=False))
     earlier = saved_columns(folder)
     misnamed: WrongUsage | None = None
     try:

@@ -4,6 +4,7 @@ A few pages are read in every harvest, to say which columns all of them would ad
 is learned from the first pages (`records.entity_model`); pages that no layout fits are learned separately.
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -29,7 +30,7 @@ from upwell.records.entity_model import (
     read_url_columns,
 )
 from upwell.store.state import State
-from upwell.types import PAGE_TEMPLATE, Record, Response
+from upwell.types import PAGE_FIELDS_NOTE, PAGE_TEMPLATE, Record, Response
 from upwell.urls.hosts import leaves_site, site_host
 
 __all__ = ["RecordPageReader"]
@@ -39,6 +40,7 @@ CONTROLS = 2  # sampled pages that are fetched twice
 SAMPLE_AFTER = 40  # records held before sampling, so that the sample comes from different answers
 LEARN_FROM = 25  # pages that a layout is learned from if all are read; as measured with `upwell entities`
 MIN_FIT = 0.5  # share of a page's positions that a layout must contain
+MIN_PART_CHARS = 60  # shortest field that may also be in the text; `table.schema` merges it with the text
 MIN_PROSE_CHARS = 40  # shortest text that counts as prose
 MAX_TITLE_CHARS = 200  # longest field that is not repeated inside the text
 MAIN_SHARE = 0.7  # share of the longer texts of a page that its main part contains
@@ -70,6 +72,8 @@ class RecordPageReader:
     urls: UrlRepository = field(
         default_factory=UrlRepository
     )  # the note is the key of the record if that is not its URL
+    # by field: source of the name; True: the same text on all pages is data, too
+    named_by: dict[str, tuple[str, bool]] = field(default_factory=dict)
     _waiting: NumberQueue = field(default_factory=NumberQueue)
     _unread: list[tuple[str, TagTree]] = field(default_factory=list)  # pages that no layout fits yet
     _templates: list["_PageTemplate"] = field(default_factory=list)
@@ -185,6 +189,8 @@ class RecordPageReader:
             self._templates.append(
                 _PageTemplate(entity, self._steady_addresses(learn_url_columns(trees, known)), frame)
             )
+            self.named_by |= {column.name: (column.named_by, column.is_fact) for column in entity.model.columns}
+            self.state.set_note(PAGE_FIELDS_NOTE, json.dumps(self.named_by, ensure_ascii=False))
             for i in members:
                 self._store(unread[i][0], len(self._templates) - 1, unread[i][1])
         if is_end and self._unread:
@@ -213,13 +219,19 @@ class RecordPageReader:
 
     def _store(self, key: str, number: int, tree: TagTree) -> None:
         template = self._templates[number]
-        values = entity_model.apply_entity_model(template.entity.model, tree)
+        model = template.entity.model
+        values = entity_model.apply_entity_model(model, tree)
+        labelled = {column.name for column in model.columns if column.is_labelled}  # a form may offer these texts
         fields = {
             name: _absolute(tree, value)
             for name, value in values.items()
-            if isinstance(value, list) or value not in self.frame
+            if isinstance(value, list) or name in labelled or value not in self.frame
         }
-        single = {value for value in fields.values() if isinstance(value, str)}
+        single = {
+            value
+            for name, value in fields.items()
+            if isinstance(value, str) and (name == "title" or len(value) < MIN_PART_CHARS)
+        }
         fields |= read_url_columns(template.addresses, tree)
         if text := _main_text(tree, template.frame | {value for value in single if len(value) <= MAX_TITLE_CHARS}):
             fields.setdefault("text", text)
@@ -244,7 +256,8 @@ def _main_text(tree: TagTree, elsewhere: Collection[str]) -> str:
     row = 0
     while children := tree.children(row):
         heaviest = max(children, key=lambda child: float(mass[child]))
-        if mass[heaviest] < MAIN_SHARE * mass[0]:
+        has_own_text = float(mass[row]) > sum(float(mass[child]) for child in children)
+        if mass[heaviest] < MAIN_SHARE * mass[0] or has_own_text:
             break
         row = heaviest
     kept = [at for at in range(int(tree.text_at[row]), int(tree.text_end[row])) if tree.chunks[at] not in elsewhere]

@@ -5,7 +5,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape, unescape
 
 from upwell.page.charset import decode
@@ -242,7 +242,7 @@ def is_json(body: bytes, content_type: str = "") -> bool:
 
 
 def json_as_html(body: bytes) -> str:
-    """Convert a JSON document to HTML: lists become lists, objects divisions with one element per key, URLs links.
+    """Convert a JSON document to HTML: lists become lists, lists of equally long lists tables, objects divisions with one element per key, URLs links.
 
     >>> json_as_html(b'[{"name": "a<b", "url": "/x", "gone": null}]')
     '<ul><li><div><p class="name" itemprop="name">a&lt;b</p><p class="url" itemprop="url"><a href="/x">/x</a></p></div></li></ul>'
@@ -256,7 +256,7 @@ def json_as_html(body: bytes) -> str:
 
 
 def _value_as_html(value: object, depth: int, prefix: str) -> str:
-    if depth == 0 or value is None:
+    if depth <= 0 or value is None:
         return ""
     if isinstance(value, list):
         if len(value) > MAX_NUMBERS and not any(
@@ -265,6 +265,9 @@ def _value_as_html(value: object, depth: int, prefix: str) -> str:
             blocks = (value[at : at + MAX_NUMBERS] for at in range(0, len(value), MAX_NUMBERS))
             texts = (" ".join(str(item) for item in block if isinstance(item, int | float)) for block in blocks)
             return f"<ul><li>{' '.join(text for text in texts if text)}</li></ul>"
+        if _are_rows(value):
+            lines = ("".join(f"<td>{_value_as_html(cell, depth - 2, '')}</td>" for cell in row) for row in value)
+            return "<table>" + "".join(f"<tr>{line}</tr>" for line in lines) + "</table>"
         return "<ul>" + "".join(f"<li>{_value_as_html(item, depth - 1, '')}</li>" for item in value) + "</ul>"
     if isinstance(value, dict):
         return (
@@ -278,6 +281,18 @@ def _value_as_html(value: object, depth: int, prefix: str) -> str:
     if isinstance(value, str) and text.startswith(("/", "http://", "https://")) and not any(c.isspace() for c in text):
         return f'<a href="{escape(text)}">{escape(text)}</a>'
     return escape(text)
+
+
+def _are_rows(value: Sequence[object]) -> bool:
+    """Return True if a list consists of lists of the same length, the rows of a table, and not of a few numbers each."""
+    rows = [item for item in value if isinstance(item, list)]
+    widths = {len(row) for row in rows}
+    return (
+        len(rows) == len(value) > 1
+        and len(widths) == 1
+        and min(widths) > 1
+        and any(isinstance(cell, str) for cell in rows[0])
+    )
 
 
 def _member_as_html(name: str, inner: object, depth: int) -> str:

@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from upwell.lazy import late_pattern
 from upwell.page.path_signatures import BROKEN
 from upwell.page.tree import TagTree
-from upwell.records.column_names import LAYOUT_CLASS, column_name
+from upwell.records.column_names import best_name, column_name, may_name
 from upwell.records.leaves import has_letter_or_digit
 from upwell.records.record_page import (
     COLONS,
@@ -42,6 +42,7 @@ __all__ = [
     "letters_and_digits",
     "name_column",
     "named_candidates",
+    "possible_names",
     "single_page_labels",
     "text_form",
     "texts_at",
@@ -212,6 +213,9 @@ NAMING_LEVELS = 4  # levels above a text whose class or id may name it
 MAX_NAMED_CHUNKS = 3  # chunks in such a row
 MAX_NAME_WORDS = 5
 MAX_WORDS_CHARS = 80  # longer texts share words by chance
+MIN_SENTENCE_CHARS = (
+    60  # median length of the texts of a column without any name that is called a description; not swept
+)
 LINE_TAGS = ("tr", "dl", "li", "p", "label", "dt", "th")  # a label and a value in one of them belong together
 LINK_TAGS = ("a", "button", "option")  # their texts are actions or choices, not labels
 WORDS = late_pattern(r"[^\W\d_]{2,}")
@@ -245,15 +249,22 @@ class SampleText:
 Source = Callable[[ColumnCandidate, Sequence[SampleText]], str]
 
 
-def name_column(candidate: ColumnCandidate, trees: Sequence[TagTree]) -> str:
-    """Return the best name of a column; it may be taken."""
+def name_column(candidate: ColumnCandidate, trees: Sequence[TagTree]) -> tuple[str, str]:
+    """Return the source of the best name of a column, and the name; it may be taken."""
     cells = [(page, texts[0]) for page, texts in list(candidate.cells.items())[:MAX_SAMPLES] if texts[0].chunk >= 0]
     samples = [SampleText(trees[page], text.chunk, text.label_chunk) for page, text in cells]
-    for source in SOURCES:
-        if name := source(candidate, samples):
-            break
+    if title := _page_title(candidate, samples):
+        return "page title", title
+    source, name = best_name(possible_names(candidate, samples))
     form = _form(candidate, samples)
-    return f"{name}_{form}" if form and form not in name else name
+    return source, f"{name}_{form}" if form and form not in name else name
+
+
+def possible_names(candidate: ColumnCandidate, samples: Sequence[SampleText]) -> list[tuple[str, str]]:
+    """Return the names that the page may give to a column, with their sources."""
+    names = [(kind, name) for kind, source in SOURCES if (name := source(candidate, samples))]
+    is_labelled = any(kind in ("label", "statement", "heading") for kind, _ in names)
+    return [each for each in names if not (is_labelled and each[0] in ("form", "type"))]
 
 
 def _page_title(candidate: ColumnCandidate, samples: Sequence[SampleText]) -> str:
@@ -296,8 +307,10 @@ def _stated_property(candidate: ColumnCandidate, samples: Sequence[SampleText]) 
 
 
 def _column_heading(candidate: ColumnCandidate, samples: Sequence[SampleText]) -> str:
-    """Return the text of the same column in the table's first row, if it is the same on all pages."""
-    return _most(_cells_above(sample) for sample in samples) if len(samples) > 1 else ""
+    """Return the text of the same column in the table's first row, if it is the same on all pages and no data."""
+    above = {next(iter(_cells_above(sample)), "") for sample in samples}
+    heading = above.pop() if len(above) == 1 and len(samples) > 1 else ""
+    return "" if "@" in heading or any(map(str.isdigit, heading)) else _short_name(heading)
 
 
 def _cells_above(sample: SampleText) -> Iterator[str]:
@@ -393,12 +406,27 @@ def _behind(candidate: ColumnCandidate, samples: Sequence[SampleText]) -> str:
 def _heading(candidate: ColumnCandidate, samples: Sequence[SampleText]) -> str:
     heading, count = Counter(texts[0].heading for texts in candidate.cells.values()).most_common(1)[0]
     is_data = "@" in heading or any(map(str.isdigit, heading))  # an email location or a date
+    if samples and sum(_is_link_before(sample, heading) for sample in samples) > len(samples) / 2:
+        return ""  # the last link of a menu
     return _short_name(heading) if count > len(candidate.cells) / 2 and not is_data else ""
+
+
+def _is_link_before(sample: SampleText, heading: str) -> bool:
+    """Return True if the text `heading` before a text is a link or a button."""
+    tree = sample.tree
+    chunk = next((i for i in range(sample.chunk - 1, -1, -1) if tree.chunks[i] == heading), -1)
+    row = int(tree.chunk_row[chunk]) if chunk >= 0 else -1
+    return row >= 0 and any(tree.name(i) in LINK_TAGS for i in (row, *tree.ancestors(row)))
+
+
+def _prose(candidate: ColumnCandidate, samples: Sequence[SampleText]) -> str:
+    """Return "description" for a column of sentences."""
+    return "description" if median(map(len, candidate.texts)) >= MIN_SENTENCE_CHARS else ""
 
 
 def _class_of_place(candidate: ColumnCandidate, samples: Sequence[SampleText]) -> str:
     classes = re.findall(r"\.([^/.@]+)", candidate.location.place)
-    return _short_name(classes[-1]) if classes and not LAYOUT_CLASS.match(classes[-1].lower()) else ""
+    return _short_name(classes[-1]) if classes and may_name(classes[-1]) else ""
 
 
 def _tags(candidate: ColumnCandidate, samples: Sequence[SampleText]) -> str:
@@ -423,7 +451,7 @@ def _attributes(sample: SampleText, names: Sequence[str]) -> Iterator[str]:
                 else CONTROL_NAME_PARTS.sub("", name)
             )
             part = part.rsplit(":", 1)[-1]
-            if part and not any(c.isdigit() for c in part) and not LAYOUT_CLASS.match(part.lower()):
+            if part and may_name(part):
                 yield part
 
 
@@ -440,8 +468,10 @@ def _most(names: "Sequence[Iterator[str]] | Iterator[Iterator[str]]") -> str:
     return _short_name(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)) if count > len(firsts) / 2 else ""
 
 
-SOURCES: tuple[Source, ...] = (
-    _page_title, _label, _stated_property, _column_heading, _form, _class, _shared_words, _behind, _link_target, _type, _heading, _class_of_place, _tags,
+SOURCES: tuple[tuple[str, Source], ...] = (  # kinds are those of `column_names.NAME_SOURCES`
+    ("label", _label), ("statement", _stated_property), ("heading", _column_heading), ("form", _form), ("class", _class),
+    ("shared words", _shared_words), ("behind", _behind), ("link target", _link_target), ("type", _type), ("text before", _heading),
+    ("place", _class_of_place), ("prose", _prose), ("tags", _tags),
 )  # fmt: skip
 
 
@@ -461,6 +491,7 @@ BEFORE_TITLE = 3  # distances before the title are multiplied by this
 GROUP_SIZE = 10  # size of an unlabelled group at which the factor is one half
 STATED_FACTOR = 0.4  # statements in the head of a page are mostly also shown in its body
 JSON_LD_FACTOR = 1.2
+FOOTER = late_pattern(r"(?:^|[/.])(?:[^/.]+[-_])?(?:page)?footer(?![^/.\W])")  # places at the foot of a page
 HEADLINES = {"h1": 0.3, "h2": 0.2, "h3": 0.1, "strong": 0.05, "b": 0.05}  # bonus of a title candidate by tag; not swept
 
 
@@ -468,6 +499,8 @@ def best_candidates(
     candidates: Sequence[ColumnCandidate], trees: Sequence[TagTree]
 ) -> tuple[list[ColumnCandidate], ColumnCandidate | None]:
     """Return at most `MAX_COLUMNS` candidates, best first, without duplicates, and the candidate that is the title."""
+    shown = [column for column in candidates if column.label or not FOOTER.search(column.location.place)]
+    candidates = shown or candidates
     title = _title(candidates, trees)
     if len(trees) == 1:
         candidates = named_candidates(candidates, trees[0], title)

@@ -21,6 +21,7 @@ from upwell.page.links import acts, is_page
 from upwell.page.tree import TagTree
 from upwell.records.column_names import column_name, unused_name
 from upwell.records.entity_columns import (
+    ColumnCandidate,
     ColumnLocation,
     best_candidates,
     column_candidates,
@@ -29,6 +30,7 @@ from upwell.records.entity_columns import (
     texts_at,
 )
 from upwell.records.record_page import (
+    COLONS,
     LocatedText,
     PageTexts,
     TemplateTexts,
@@ -69,6 +71,9 @@ class EntityColumn:
     name: str
     at: ColumnLocation
     share: float = 0.0  # share of the pages with a value
+    is_labelled: bool = False  # most of its texts have a label, so that a text is data even if it is shown elsewhere
+    is_fact: bool = False  # the label is in a cell of its own, so that the same text on all pages is data, too
+    named_by: str = ""  # source of the name (`column_names.NAME_SOURCES`), or "page title"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,12 +142,31 @@ def learn_entities(trees: Sequence[TagTree], *, keep_constants: bool = False) ->
     columns: list[EntityColumn] = []
     taken: set[str] = set()
     for candidate in kept:
-        name = unused_name("title" if candidate is title else name_column(candidate, trees), taken)
+        is_title = candidate is title and not (candidate.label.endswith(COLONS) and _has_cell_label(candidate, trees))
+        source, name = ("page title", "title") if is_title else name_column(candidate, trees)
+        name = unused_name(name, taken)
         taken.add(name)
         columns.append(
-            EntityColumn(name=name, at=candidate.location, share=round(len(candidate.cells) / len(trees), 3))
+            EntityColumn(
+                name=name,
+                at=candidate.location,
+                share=round(len(candidate.cells) / len(trees), 3),
+                is_labelled=bool(candidate.label),
+                is_fact=_has_cell_label(candidate, trees),
+                named_by=source,
+            )
         )
     return EntityModel(columns=tuple(columns), template=template, left_out=len(candidates) - len(kept))
+
+
+def _has_cell_label(candidate: ColumnCandidate, trees: Sequence[TagTree]) -> bool:
+    """Return True if the label of a column is in a cell of a table or in a <dt>."""
+    page, texts = next(iter(candidate.cells.items()))
+    tree, chunk = trees[page], texts[0].label_chunk
+    if not candidate.label or chunk < 0 or chunk == texts[0].chunk:
+        return False
+    row = int(tree.chunk_row[chunk])
+    return any(tree.name(i) in ("th", "td", "dt") for i in (row, int(tree.parent[row])) if i >= 0)
 
 
 def apply_entity_model(model: EntityModel, tree: TagTree) -> EntityFields:

@@ -328,7 +328,7 @@ def fields_of_subtree(tree: TagTree, row: int) -> dict[str, str]:
                 term = text
                 continue
         name_by_term = column_name(term) if term and cell is not None else ""
-        name = name_by_term or name_on_page(tree, chunk_row, row, ()) or name_from_tags(tree, chunk_row, row)
+        name = name_by_term or name_on_page(tree, chunk_row, row, ())[1] or name_from_tags(tree, chunk_row, row)
         term = ""
         texts[name].append(text)
     return {name: " ".join(of_name) for name, of_name in texts.items()}

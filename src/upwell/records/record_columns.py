@@ -53,6 +53,8 @@ class Column:
     at: str = ""  # place as a hexadecimal number; "…:2" is the second piece there
     share: float = 0.0  # share of the records with a value
     repeats: bool = False
+    named_by: str = ""  # source of the name (`column_names.NAME_SOURCES`)
+    varies: bool = False  # True if its texts differ in the answers that it was learned from
 
 
 class ReadRecord(NamedTuple):
@@ -239,7 +241,7 @@ def learn_columns(pages: Sequence[RecordReader]) -> Columns:
                 samples.setdefault(piece.place, _SamplePiece(page.tree, piece.row, record.row))
         for place, count in pieces_at.items():
             records_by_count[place][count] += 1
-    json_ld = _json_ld_names(pages)
+    json_ld, link = _json_ld_names(pages), _own_link(read)
     pictures = len({image for page, record, _ in read if (image := page.image(record))}) > len(read) / 2
     taken: set[str] = {OTHER_COLUMN, *map(column_name, labels), *(["image"] if pictures else [])}
     columns: list[Column] = []
@@ -251,14 +253,19 @@ def learn_columns(pages: Sequence[RecordReader]) -> Columns:
             column_texts = (
                 texts[place, nth] if nth else [t for k in range(1, max(by_count) + 1) for t in texts[place, k]]
             )
-            kind, name = column_type(column_texts), ""
+            kind, source, name = column_type(column_texts), "", ""
             is_constant = len(column_texts) >= MIN_FOR_CONSTANT and len(set(column_texts)) == 1
             if not (is_constant and sample.is_link_or_button()):
-                name = unused_name(_name(sample, column_texts, kind, json_ld, taken), taken)
+                may_be_title = not link or int(link.partition(":")[0], 16) == place
+                source, name = _name(sample, column_texts, kind, json_ld, taken, may_be_title=may_be_title)
+                name = unused_name(name, taken)
                 taken.add(name)
             share = round((len(column_texts) if nth else having) / len(read), 3)
             at = f"{place:x}:{nth}" if nth else f"{place:x}"
-            columns.append(Column(name=name, type=kind, at=at, share=share, repeats=not is_steady))
+            varies = len(set(column_texts)) > 1
+            columns.append(
+                Column(name=name, type=kind, at=at, share=share, repeats=not is_steady, named_by=source, varies=varies)
+            )
     if len(columns) > MAX_COLUMNS:
         largest_left_out = sorted((column.share for column in columns), reverse=True)[MAX_COLUMNS]
         columns = [column for column in columns if column.share > largest_left_out]
@@ -266,7 +273,7 @@ def learn_columns(pages: Sequence[RecordReader]) -> Columns:
         columns=tuple(columns),
         labels=tuple(sorted(labels)),
         marks=marks,
-        link=_own_link(read),
+        link=link,
         pictures=pictures,
     )
 
@@ -405,17 +412,24 @@ def _json_ld_names(pages: Sequence[RecordReader]) -> dict[str, str]:
 
 
 def _name(
-    sample: _SamplePiece, texts: Sequence[str], kind: ValueType, json_ld: Mapping[str, str], taken: set[str]
-) -> str:
-    """Return the best name for the texts at a place; it may be taken."""
+    sample: _SamplePiece,
+    texts: Sequence[str],
+    kind: ValueType,
+    json_ld: Mapping[str, str],
+    taken: set[str],
+    *,
+    may_be_title: bool,
+) -> tuple[str, str]:
+    """Return the source of the best name for the texts at a place, and the name; it may be taken."""
     tree, row, top = sample
     most_common = Counter(json_ld[text] for text in texts if text in json_ld).most_common(1)
     if most_common and most_common[0][1] >= MIN_JSON_LD_SHARE * len(texts):
-        return column_name(most_common[0][0])
-    if name := name_on_page(tree, row, top, table_headings(tree, top)):
-        return name
+        return "statement", column_name(most_common[0][0])
+    source, name = name_on_page(tree, row, top, table_headings(tree, top))
+    if name:
+        return source, name
     if kind in ("price", "date") and kind not in taken:
-        return kind
-    if "title" not in taken and kind == "text" and {tag for _, tag in sample.tags()} & HEADLINE_TAGS:
-        return "title"
-    return name_from_tags(tree, row, top)
+        return "type", kind
+    if may_be_title and "title" not in taken and kind == "text" and {tag for _, tag in sample.tags()} & HEADLINE_TAGS:
+        return "type", "title"
+    return "tags", name_from_tags(tree, row, top)

@@ -60,6 +60,7 @@ NOTHING: frozenset[str] = frozenset()
 MAX_CACHED_SIGNATURES = 20_000  # safety limit: signatures whose rules are cached across pages
 ANY_TEXT = "*"  # among the labels of a cell: every short text there is a label, also one that no learned page has
 TERM_TAGS = ("dt", "th")  # their text names the following text
+CELL_TAGS = ("td", "th", "dt", "dd")
 LED_SHARE = 0.9  # share of the runs of texts at a cell that follow texts at one other cell, if those are its labels
 MIN_LABELS = 3  # different texts at a cell, if the tags do not say that they are labels
 LESS_VARIED = 3  # times as many different values as labels, if the tags do not say which is which
@@ -125,6 +126,8 @@ class PageTexts:
         around = int(tree.chunk_row[label])  # lowest row that contains label and value
         while not around <= value_row < tree.end[around]:
             around = int(tree.parent[around])
+        if self._is_beside_empty_cell(label, around):
+            return first, first
         breaks = self._breaks
         is_in_line = bisect_right(breaks, label) == bisect_right(breaks, first)
         if around == value_row or is_in_line:
@@ -133,6 +136,18 @@ class PageTexts:
         while tree.parent[block] != around:
             block = int(tree.parent[block])
         return first, int(tree.text_end[block])
+
+    def _is_beside_empty_cell(self, label: int, around: int) -> bool:
+        """Return True if a label is in a cell that others follow, but the next text is outside their row: its value is empty."""
+        tree, row, cell = self.tree, int(self.tree.chunk_row[label]), -1
+        while row >= 0 and row != around:
+            if tree.name(row) in CELL_TAGS:
+                cell = row
+            row = int(tree.parent[row])
+        if cell < 0 or tree.name(around) in ("tr", "dl"):
+            return False
+        parent = int(tree.parent[cell])
+        return any(sibling > cell and tree.name(sibling) in CELL_TAGS for sibling in tree.children(parent))
 
 
 @dataclass(frozen=True)
@@ -286,6 +301,7 @@ def learn_template(pages: Sequence[PageTexts]) -> TemplateTexts:
                 is_label = (
                     len(text) <= MAX_LABEL_CHARS
                     and any(map(str.isalpha, text))
+                    and "@" not in text
                     and counts.names(key, is_marked or holds_labels)
                 )
                 (labels if is_label else furniture)[cell].add(text)

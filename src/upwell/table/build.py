@@ -23,6 +23,7 @@ from upwell.table.rows import FieldColumns, InMemoryRows, Row, StreamedRows
 from upwell.table.schema import (
     MIN_ROWS,
     OTHER,
+    FieldOrigin,
     OtherFields,
     TableColumn,
     column_of_field,
@@ -33,10 +34,11 @@ from upwell.table.schema import (
 )
 from upwell.table.user_schema import UserSchema
 from upwell.table.value_types import ColumnParser
-from upwell.types import PAGE_PREFIX, PAGE_TEMPLATE
+from upwell.types import PAGE_FIELDS_NOTE, PAGE_PREFIX, PAGE_TEMPLATE
 from upwell.urls.patterns import UrlPattern, learn_url_patterns
 
 __all__ = [
+    "FIELDS_NOTE",
     "WITH_PAGES",
     "RowRouter",
     "Table",
@@ -239,6 +241,9 @@ def with_datetime(row: Row) -> Row:
 _parse_time = lru_cache(maxsize=1000)(datetime.datetime.fromisoformat)  # records of one answer share the same time
 
 
+FIELDS_NOTE = (
+    "list fields"  # note in the state: by field of lists, the source of its name, and whether its texts differ
+)
 WITH_PAGES = "with pages"  # note in the state: "yes" if the tables contain columns from record pages
 SAME_KIND_SHARE = 0.5  # two sources go into one table if they share this part of their columns; not swept
 MIN_KIND_SHARE = 0.02  # rows needed for a separate table by page kind, as a share of the source's rows; not swept
@@ -322,7 +327,7 @@ def build_tables(
     groups = _group_similar(fields_of)
     names = _kinds_of_sources([group[0] for group in groups]) if len(groups) > 1 else [""] * len(groups)
     lists = frozenset(lists)
-    kept = schema.kept_names
+    kept, origins = schema.kept_names, _field_origins(state)
     parts_of_tables: list[tuple[str, list[TableColumn], FieldColumns]] = []
     for kind, group in zip(names, groups, strict=True):
         first = len(parts_of_tables)
@@ -332,7 +337,9 @@ def build_tables(
             parts = _split_by_page_kind([routers[source].cleaned(row) for source in group for row in sample[source]])
         for page_kind, templates, part_fields in parts:
             name = "-".join(filter(None, (kind, page_kind)))
-            columns = infer_columns(part_fields, lists=lists, earlier=(earlier or {}).get(name, ()), keep=kept)
+            columns = infer_columns(
+                part_fields, lists=lists, earlier=(earlier or {}).get(name, ()), keep=kept, origins=origins
+            )
             for source in group:
                 routers[source].tables |= dict.fromkeys(templates, len(parts_of_tables)) | {None: first}
             parts_of_tables.append((name, columns, part_fields))
@@ -350,6 +357,22 @@ def build_tables(
         else streamed_tables(builders, routers, state.rows, read or state.rows)
     )
     return sorted(tables, key=lambda table: -len(table.rows)) or [Table(kind="", columns=[], rows=InMemoryRows({}, 0))]
+
+
+def _field_origins(state: State) -> dict[str, FieldOrigin]:
+    """Return what is known of the fields of lists and record pages besides their texts."""
+    try:
+        of_lists = json.loads(state.note(FIELDS_NOTE) or "{}")
+        of_pages = json.loads(state.note(PAGE_FIELDS_NOTE) or "{}")
+        origins = {
+            str(name): FieldOrigin(str(named_by), is_fact=bool(varies)) for name, (named_by, varies) in of_lists.items()
+        }
+        return origins | {
+            PAGE_PREFIX + str(name): FieldOrigin(str(named_by), is_fact=bool(is_fact))
+            for name, (named_by, is_fact) in of_pages.items()
+        }
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return {}  # damaged
 
 
 def _check_names(schema: UserSchema, tables: Sequence[tuple[str, Sequence[TableColumn], FieldColumns]]) -> None:

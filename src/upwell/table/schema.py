@@ -15,9 +15,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
-from typing import Any
+from statistics import median
+from typing import Any, NamedTuple
 
-from upwell.records.column_names import column_name
+from upwell.records.column_names import column_name, name_evidence
 from upwell.records.values import ValueType, column_type, split_unit
 from upwell.table.rows import FieldColumns
 from upwell.types import PAGE_PREFIX
@@ -29,6 +30,7 @@ __all__ = [
     "NUMBERED",
     "OTHER",
     "PAGE_PREFIX",
+    "FieldOrigin",
     "OtherFields",
     "TableColumn",
     "cell_text",
@@ -51,8 +53,11 @@ __all__ = [
 OUTLIER_SHARE = 0.01  # share of the texts, at each end of the sorted order, that may start differently; not swept
 MIN_LABELLED = 5  # distinct texts needed to remove a common label that ends in a colon
 MIN_UNPUNCTUATED = 20  # the same, for a label without a colon
-MAX_LABEL_CHARS = 40  # longest label or site name that is removed
+MAX_LABEL_CHARS = 40  # longest label that is removed
+MAX_SITE_NAME_CHARS = 120  # longest site name, which may come with a slogan; not swept
 SITE_NAME_SUFFIX = re.compile(r"\s[-–—|·»«:/]\s.*$", re.S)  # a site name after a title
+MIN_SENTENCE_CHARS = 75  # median length; shorter ones may be a list of values in words; not swept
+SENTENCE_ENDS = (".", "!", "?", "。", "…")
 BRACKETS = (("(", ")"), ("[", "]"), ("（", "）"))  # around all texts of a column
 
 
@@ -71,17 +76,24 @@ def common_affixes(texts: Collection[str]) -> tuple[str, str]:
         return "", ""
     match = re.match(r".*[:\s]\s*", start, re.S)
     label = match[0] if match else ""
-    if len(texts) < (MIN_LABELLED if label.rstrip().endswith((":", "：")) else MIN_UNPUNCTUATED) or not _is_label(
-        label
-    ):
+    is_marked = label.rstrip().endswith((":", "："))
+    if len(texts) < (MIN_LABELLED if is_marked else MIN_UNPUNCTUATED) or not _is_label(label):
         label = ""
+    elif not is_marked and _are_sentences(texts):
+        label = ""  # sentences may start with the same words
     backwards = sorted(text[::-1] for text in texts) if ends else []
     finish = _common_start(backwards[outliers], backwards[-1 - outliers])[::-1] if ends else ""
     for opening, closing in BRACKETS:
         if finish.endswith(closing) and (label.count(opening) > label.count(closing) or start.startswith(opening)):
             return label or opening, closing
     end = SITE_NAME_SUFFIX.search(finish)
-    return label, end[0] if end and _is_label(end[0]) else ""
+    return label, end[0] if end and _is_label(end[0], MAX_SITE_NAME_CHARS) else ""
+
+
+def _are_sentences(texts: Collection[str]) -> bool:
+    """Return True if most texts are several words that end like a sentence."""
+    sentences = [len(text) for text in texts if text.rstrip().endswith(SENTENCE_ENDS) and " " in text.strip()]
+    return len(sentences) > len(texts) / 2 and median(sentences) >= MIN_SENTENCE_CHARS
 
 
 def strip_affixes(text: str, cut: tuple[str, str]) -> str:
@@ -92,8 +104,8 @@ def strip_affixes(text: str, cut: tuple[str, str]) -> str:
     return (text.removesuffix(suffix) if suffix else text).strip()
 
 
-def _is_label(text: str) -> bool:
-    return "://" not in text and len(text) <= MAX_LABEL_CHARS and any(map(str.isalpha, text))
+def _is_label(text: str, max_chars: int = MAX_LABEL_CHARS) -> bool:
+    return "://" not in text and len(text) <= max_chars and any(map(str.isalpha, text))
 
 
 def _common_start(first: str, second: str) -> str:
@@ -112,7 +124,8 @@ REQUIRED_SHARE = 0.95  # share of the texts that contain a required phrase; not 
 OPTIONAL_SHARE = 0.3  # the same for an optional phrase, which nearly always follows a punctuation mark; not swept
 MAX_PHRASE_CHARS = 40
 MIN_DISTINCT = 0.02  # distinct values per text; a phrase with fewer does not distinguish records
-PHRASE_BREAKS = (";", ",", ".", ":", "|", "·", "–", "-", "(")
+PHRASE_BREAKS = (";", ",", ".", ":", "|", "·", "–", "-", "(")  # end of a phrase
+VALUE_BREAKS = (";", ",", ".", "|", "·", "–", "-", "(")  # end of a value; a colon is followed by one
 VALUE_PADDING = " \t\n;,.:|·–-()"
 
 
@@ -134,7 +147,7 @@ def phrases_of(texts: Collection[str]) -> tuple[str, ...]:
         for at, word in enumerate(text):
             if counts[word] == 1 and any(map(str.isalpha, word)):
                 once[word] += 1
-                after_break[word] += at > 0 and text[at - 1].endswith(PHRASE_BREAKS)
+                after_break[word] += at > 0 and text[at - 1].endswith(VALUE_BREAKS)
     required = {word for word, n in once.items() if n >= REQUIRED_SHARE * len(words)}
     if len(required) < 2:
         return ()
@@ -143,6 +156,7 @@ def phrases_of(texts: Collection[str]) -> tuple[str, ...]:
     }
     anchors = required | optional
     runs: Counter[str] = Counter()
+    led_runs: Counter[str] = Counter()  # those that begin the text or follow a punctuation mark
     places: dict[str, list[float]] = {}
     for text in words:
         run: list[str] = []
@@ -152,6 +166,7 @@ def phrases_of(texts: Collection[str]) -> tuple[str, ...]:
                 continue
             if run:
                 runs[" ".join(run)] += 1
+                led_runs[" ".join(run)] += at == len(run) or text[at - len(run) - 1].endswith(VALUE_BREAKS)
                 places.setdefault(" ".join(run), []).append(at / len(text))
             run = [word] if word in anchors else []
     usual = [run for run, n in runs.items() if n >= OPTIONAL_SHARE * len(words) and len(run) <= MAX_PHRASE_CHARS]
@@ -164,6 +179,8 @@ def phrases_of(texts: Collection[str]) -> tuple[str, ...]:
     ]
     while phrases and phrases[-1] not in informative:  # a final phrase that names no value
         phrases.pop()
+    if _are_sentences(ordered) and any(led_runs[phrase] < runs[phrase] / 2 for phrase in informative):
+        return ()  # running text with names in it
     has_pattern = (
         sum(runs[phrase] >= REQUIRED_SHARE * len(words) for phrase in informative) >= 1 and len(informative) >= 2
     )
@@ -181,10 +198,21 @@ def values_between(text: str, phrases: Sequence[str]) -> list[str]:
     for number, phrase in enumerate(phrases, 1):
         match = re.compile(rf"(?<!\S){re.escape(phrase)}(?!\S)").search(text, start)
         if match:
-            values[last] = text[start : match.start()].strip(VALUE_PADDING)
+            values[last] = _without_padding(text[start : match.start()])
             start, last = match.end(), number
-    values[last] = text[start:].strip(VALUE_PADDING)
+    values[last] = _without_padding(text[start:])
     return values
+
+
+def _without_padding(text: str) -> str:
+    """Return a text without the punctuation around it, but with both brackets of a pair.
+
+    >>> _without_padding(" Shadow and Bone (Grisha, #1) -"), _without_padding("(1999)")
+    ('Shadow and Bone (Grisha, #1)', '1999')
+    """
+    stripped = text.strip(VALUE_PADDING)
+    missing = stripped.count("(") - stripped.count(")")
+    return f"{stripped})" if missing == 1 and text.rstrip(VALUE_PADDING.replace(")", "")).endswith(")") else stripped
 
 
 # Merging columns that agree for nearly every record.
@@ -195,6 +223,9 @@ DUPLICATE_SHARE = 0.98  # the same share for two columns of the same page
 COMPARED_ROWS = 400  # safety limit: rows compared at most
 NEARLY_ALL = 0.95  # share of rows that have a field in one of two positions
 NUMBERED = re.compile(r"_\d+$")
+MIN_PART_CHARS = (
+    60  # shortest text of letters and digits that counts as a part of a longer text of the same page; not swept
+)
 MIN_CUT_CHARS = 15  # shortest text ending in "…" that counts as the beginning of a longer text
 ELLIPSES = ("…", "...")  # at the end of a text that was cut off
 NON_WORD = re.compile(r"[\W_]+")
@@ -224,6 +255,12 @@ def merge_columns(
             other = group[0]
             min_share = MERGE_SHARE if is_page != other.startswith(PAGE_PREFIX) else DUPLICATE_SHARE
             share = _agreement(cells[name], cells[other], cut_off[name], cut_off[other])
+            if is_page and share < min_share:
+                share = max(
+                    _share_of_parts(cells[name], cells[each])
+                    for each in group
+                    if each.startswith(PAGE_PREFIX) or each == other
+                )
             if not is_page and _alternate(name, other, cells, len(compared)):
                 share = 1.0
             if share >= min_share and share > best_share:
@@ -240,14 +277,19 @@ def merge_columns(
 def _group_with_same_name(
     name: str, groups: Sequence[list[str]], cells: Mapping[str, Mapping[int, str]]
 ) -> list[str] | None:
-    """Return the list column with the same name as a page column if no record has both; a page title may match the first list column."""
+    """Return the list column with the same name as a page column if no record has different texts in both.
+
+    A page title may also belong to the first list column, if no record has both.
+    """
     own = name.removeprefix(PAGE_PREFIX)
     of_lists = [group for group in groups if not group[0].startswith(PAGE_PREFIX)]
-    candidates = [group for group in of_lists if group[0] == own]
+    candidates = [group for group in of_lists if comparable_text(group[0]) == comparable_text(own)]
+    same_name = candidates[:]
     if own == "title":
         candidates += [group for group in of_lists if group[0] in ("title", "name")] + of_lists[:1]
     for group in candidates:
-        if not cells[name].keys() & cells[group[0]].keys():
+        both = cells[name].keys() & cells[group[0]].keys()
+        if not both or (group in same_name and all(cells[name][i] == cells[group[0]][i] for i in both)):
             return group
     return None
 
@@ -278,6 +320,15 @@ def _agreement(
     return agreeing / len(both)
 
 
+def _share_of_parts(first: Mapping[int, str], second: Mapping[int, str]) -> float:
+    """Return the share of rows with both columns where a long text of one is part of the other, as a paragraph is of a description."""
+    both = first.keys() & second.keys()
+    if len(both) < MIN_COMMON or 2 * len(both) < min(len(first), len(second)):
+        return 0.0
+    parts = (sorted((first[i], second[i]), key=len) for i in both)
+    return sum(len(short) >= MIN_PART_CHARS and short in long for short, long in parts) / len(both)
+
+
 def cell_text(value: object) -> str:
     """Return a cell as one text."""
     return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
@@ -294,10 +345,23 @@ Cell = str | list[str] | None
 OTHER = "_other"
 MIN_SHARE = 0.05  # share of rows that a column needs, otherwise it goes to `_other`; not swept
 MIN_ROWS = 20  # rows of a table from which on columns can be too rare
+TITLE_WORDS = ("title", "name", "headline")  # names of the column that says what a row is about
 DISTINCT_TITLES = 0.7  # distinct texts per row needed for a column to be called `title`
 TAG_NAME = re.compile(
     r"(?:a|b|dd|div|dl|dt|em|font|h[1-6]|i|li|main|ol|p|pre|section|small|span|strong|table|tbody|td|text|th|tr|ul)\d*(?:_|$)"
 )
+
+
+class FieldOrigin(NamedTuple):
+    """What is known of a field besides its texts."""
+
+    named_by: str = ""  # source of the name (`column_names.NAME_SOURCES`)
+    is_fact: bool = (
+        False  # its texts differ in the source, or a label says what they are: the same text in all rows is data, too
+    )
+
+
+UNKNOWN = FieldOrigin()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -357,7 +421,7 @@ class TableColumn:
             if best is None or (_is_fuller(cell_text(value), cell_text(best)) and isinstance(value, str | list)):
                 best = value
         if isinstance(best, str) and self.phrases:
-            return values_between(best, self.phrases)[self.part]
+            return values_between(best, self.phrases)[self.part] or None
         return best.split("; ") if isinstance(best, str) and self.is_list else best
 
     @cached_property
@@ -395,11 +459,13 @@ def infer_columns(
     lists: Collection[str] = (),
     earlier: Sequence[TableColumn] = (),
     keep: Collection[str] = (),
+    origins: Mapping[str, FieldOrigin] | None = None,
 ) -> list[TableColumn]:
-    """Return the columns of a table in order of first appearance; `lists` names the fields with several values per row.
+    """Return the columns of a table in order of first appearance, the title first; `lists` names the fields with several values per row.
 
-    Columns with a name or a field in `keep` are kept even if they are constant or rare.
+    Columns with a name or a field in `keep` are kept even if they are constant or rare, facts of `origins` even if they are constant.
     """
+    origins = origins or {}
     fields = rows if isinstance(rows, FieldColumns) else FieldColumns.of(rows)
     names = [name for name in fields.columns if not name.startswith("_")]
     filled: dict[str, int] = {}
@@ -417,7 +483,11 @@ def infer_columns(
     pinned = {column.of[0] for column in earlier if column.pin}
     kept = {name for name in names if keep and (name in keep or column_of_field(name) in keep)}
     useful = [
-        name for name in names if name in pinned or name in kept or len(texts[name]) > (1 if filled[name] > 1 else 0)
+        name
+        for name in names
+        if name in pinned
+        or name in kept
+        or len(texts[name]) > (0 if filled[name] <= 1 or origins.get(name, UNKNOWN).is_fact else 1)
     ]
     with_page = sorted({row for name in names if name.startswith(PAGE_PREFIX) for row, _ in fields.having(name)})
     columns: list[TableColumn] = []
@@ -425,7 +495,12 @@ def infer_columns(
         seen = texts[group[0]].union(*(texts[name] for name in group[1:])) if group[1:] else texts[group[0]]
         repeats = any(name in lists for name in group) or list in set(map(type, fields[group[0]]))
         labels = {name: cuts[name] for name in group if name in cuts}
-        column = TableColumn(name=_column_name(group, labels), of=tuple(group), cut=labels, is_list=repeats)
+        column = TableColumn(
+            name=_column_name(_usual_names(group, filled), labels, origins),
+            of=tuple(group),
+            cut=labels,
+            is_list=repeats,
+        )
         for part, values in _split_by_phrases(column, seen) if not repeats else [(column, seen)]:
             typed = part if repeats else _with_type(part, values)
             if before := known.get(typed.id):
@@ -437,11 +512,12 @@ def infer_columns(
                 else sum(cell not in (None, "", []) for cell in typed.cells(fields))
             )
             share = count / max(1, possible)
-            is_same = len(values) == 1 and fields.count > 1
+            is_fact = any(origins.get(name, UNKNOWN).is_fact for name in typed.of)
+            is_same = len(values) == 1 and fields.count > 1 and not is_fact
             is_kept = typed.pin or typed.name in keep or not kept.isdisjoint(typed.of)
             if is_kept or not (is_same or (fields.count >= MIN_ROWS and share < MIN_SHARE)):
                 columns.append(typed)
-    columns = _with_title(columns, fields, known)
+    columns = _title_first(_with_title(_without_repeated_values(columns, fields, origins), fields, known), fields)
     taken: set[str] = set()
     unique = []
     for column in columns:
@@ -453,6 +529,56 @@ def infer_columns(
         taken.add(name)
         unique.append(replace(column, name=name))
     return unique
+
+
+def _without_repeated_values(
+    columns: Sequence[TableColumn], fields: FieldColumns, origins: Mapping[str, FieldOrigin]
+) -> list[TableColumn]:
+    """Return the columns without those that repeat another one once labels, units and phrases are removed.
+
+    Of two such columns, the one of the list is kept, otherwise the one with more values; it gets the better name.
+    """
+    kept = list(columns)
+    for column in columns:
+        if column.is_plain and not column.unit:
+            continue
+        for other in columns:
+            if other is column or other not in kept or column not in kept or other.is_list or column.is_list:
+                continue
+            first, second = _plain_values(column, fields), _plain_values(other, fields)
+            if _agreement(first, second, (), ()) < DUPLICATE_SHARE:
+                continue
+            better, worse = sorted(
+                (column, other), key=lambda each: (each.is_of_page, -len(second if each is other else first))
+            )
+            rows, lost = (first, second) if better is column else (second, first)
+            if len(rows.keys() & lost.keys()) >= NEARLY_ALL * len(lost):
+                kept.remove(worse)
+                kept[kept.index(better)] = replace(better, name=_column_name([better.name, worse.name], {}, origins))
+    return kept
+
+
+def _plain_values(column: TableColumn, fields: FieldColumns) -> dict[int, str]:
+    """Return the letters and digits of the values of a column by row, without units; at most those of some rows."""
+    step = max(1, fields.count // COMPARED_ROWS)
+    values: dict[int, str] = {}
+    for row, cell in enumerate(column.cells(fields)[::step]):
+        if cell not in (None, "", []):
+            text = cell_text(cell)
+            number = split_unit(text) if column.unit else None
+            values[row] = comparable_text(number[0] if number else text)
+    return values
+
+
+def _title_first(columns: Sequence[TableColumn], fields: FieldColumns) -> list[TableColumn]:
+    """Return the columns with the one that says what a row is about first: called title or name, rather of the list, with distinct values."""
+    for word in TITLE_WORDS:
+        for column in sorted(columns, key=lambda each: each.is_of_page):
+            if word == column.name and column.type == "text" and not column.is_list:
+                texts = [cell for cell in column.cells(fields) if cell]
+                if len(texts) >= fields.count / 2 and len(set(map(cell_text, texts))) >= DISTINCT_TITLES * len(texts):
+                    return [column, *(other for other in columns if other is not column)]
+    return list(columns)
 
 
 def _with_title(
@@ -554,17 +680,39 @@ def _split_by_phrases(column: TableColumn, texts: set[str]) -> list[tuple[TableC
     return parts
 
 
-def _column_name(group: Sequence[str], cut: Mapping[str, tuple[str, str]]) -> str:
-    """Return the best name of a column: one given by the site rather than one made of tag names."""
+def _column_name(group: Sequence[str], cut: Mapping[str, tuple[str, str]], origins: Mapping[str, FieldOrigin]) -> str:
+    """Return the name of a column that says best what it is: one given by the site rather than one made of tag names."""
     names = [name.removeprefix(PAGE_PREFIX) for name in group]
-    given = next((name for name in names if not TAG_NAME.match(name)), "")
+    given = [
+        (name, origins.get(of, UNKNOWN).named_by)
+        for name, of in zip(names, group, strict=True)
+        if not TAG_NAME.match(name)
+    ]
+    if given:
+        best, first = max(given, key=lambda each: _name_rank(*each))[0], given[0][0]
+        is_kept = first in TITLE_WORDS or comparable_text(first) in comparable_text(best)
+        return first if is_kept and not group[0].startswith(PAGE_PREFIX) else best
     label = next((begin for begin, _ in cut.values() if any(map(str.isalpha, begin))), "")
-    return given or (column_name(label) if label else names[0])
+    return column_name(label) if label else names[0]
+
+
+def _usual_names(group: Sequence[str], filled: Mapping[str, int]) -> list[str]:
+    """Return the fields of a group that may name it: those with at least half as many texts as the fullest."""
+    most = max(filled[name] for name in group)
+    return [name for name in group if 2 * filled[name] >= most or not name.startswith(PAGE_PREFIX)]
+
+
+def _name_rank(name: str, named_by: str) -> tuple[int, float]:
+    """Return what decides between the names of merged fields: a title stays one, and then the evidence of `column_names`."""
+    plain = NUMBERED.sub("", name)
+    source = named_by if named_by in ("label", "statement", "heading") else "class"
+    is_title = len(TITLE_WORDS) - TITLE_WORDS.index(plain) if plain in TITLE_WORDS else 0
+    return is_title, name_evidence(plain, source) - (plain != name)
 
 
 def column_of_field(name: str) -> str:
     """Return the name of a column that consists of one field."""
-    return _column_name([name], {})
+    return _column_name([name], {}, {})
 
 
 def _with_type(column: TableColumn, texts: Collection[str]) -> TableColumn:
@@ -586,13 +734,15 @@ def _with_type(column: TableColumn, texts: Collection[str]) -> TableColumn:
     return column
 
 
-def _is_fuller(text: str, truncated: str) -> bool:
-    """Return True if `text` is the complete version of the truncated text `truncated`."""
-    return (
-        truncated.endswith(ELLIPSES)
-        and len(comparable_text(text)) > len(comparable_text(truncated))
-        and comparable_text(text).startswith(comparable_text(truncated))
-    )
+def _is_fuller(text: str, other: str) -> bool:
+    """Return True if `text` is the complete version of a truncated text, or a longer text that contains it."""
+    if len(text) <= len(other) or not (other.endswith(ELLIPSES) or len(other) >= MIN_PART_CHARS):
+        return False
+    plain, part = comparable_text(text), comparable_text(other)
+    is_longer = len(plain) > len(part)
+    if is_longer and other.endswith(ELLIPSES):
+        return plain.startswith(part)
+    return is_longer and len(part) >= MIN_PART_CHARS and part in plain
 
 
 def columns_to_json(columns: Iterable[TableColumn]) -> list[dict[str, Any]]:
