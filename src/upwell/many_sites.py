@@ -32,7 +32,6 @@ from upwell.net.manners import Manners
 from upwell.places import address_of, shown
 from upwell.store.remote import RemoteFolder, is_remote, working_folder
 from upwell.types import Skipped
-from upwell.urls.hosts import site_host
 
 if TYPE_CHECKING:
     from upwell.engines.engine import Engine
@@ -233,6 +232,7 @@ class Sites:
 
     def _work_maker(self) -> Callable[[str | Job], SiteWork]:
         """Return a function that creates the work of a place, with the queries, query log and knowledge base shared by all sites."""
+        from upwell.papers.entity import log_host
         from upwell.table.readers import keys_by_query, read_queries
 
         words = tuple(read_queries(self.queries)) if self.queries is not None else ()
@@ -242,14 +242,15 @@ class Sites:
 
         def work_of(place: str | Job) -> SiteWork:
             job = place if isinstance(place, Job) else Job(url=place, plan=self.plan, manners=self.manners)
-            asked = (*job.plan.words, *words)
+            asked, logged = (*job.plan.words, *words), job.plan.log_queries
             if self.query_log is not None and shared is not None:
-                host = site_host(address_of(job.url)).partition(":")[0]
+                host = log_host(address_of(job.url))
                 logged = shared.queries(host)
                 if not logged:
                     self._report("query log", self.query_log, f"no query that led to several pages of {host}")
-                asked = (*asked, *logged)
-            plan = replace(job.plan, words=asked, asked_by=asked_by, knowledge=knowledge or job.plan.knowledge)
+            plan = replace(
+                job.plan, words=asked, log_queries=logged, asked_by=asked_by, knowledge=knowledge or job.plan.knowledge
+            )
             return SiteWork(
                 job=replace(job, plan=plan),
                 out=str(self.out),

@@ -9,8 +9,8 @@ from hypothesis import given
 
 from tests.answers.malformed_pages import QUERIES, malformed_pages
 from upwell.answers.argument_roles import Roles, learn_roles
-from upwell.answers.facets import FacetParams, related_queries, urls_to_fetch
-from upwell.demo import Running
+from upwell.answers.facets import FacetParams, facet_links, related_queries, second_level_links, urls_to_fetch
+from upwell.demo import Running, Switches, serve
 from upwell.page.tree import TagTree, read
 from upwell.urls.arguments import canonical, split_url
 
@@ -37,6 +37,54 @@ def test_roles_of_the_demo_site(roles: Roles) -> None:
     assert {name: argument.role for name, argument in roles.arguments.items() if name != "city"} == {
         "q": "query", "page": "page", "sort": "sort", "ref": "tracking", "continent": "filter", "country": "filter",
     }  # fmt: skip
+
+
+SHOP = Switches(layout="shop")
+
+
+@pytest.fixture(scope="module")
+def shop_answers() -> list[TagTree]:
+    with serve(SHOP) as site:
+        return [fetched(site, f"search?cat=All&from=7&qu={word}") for word in WORDS]
+
+
+def test_a_shop_as_in_table_7(shop_answers: list[TagTree]) -> None:
+    """A constant is no filter, `cat=All` is narrowed by every other category, and `from` is tracking although it varies."""
+    roles = learn_roles(shop_answers, WORDS)
+    assert {name: argument.role for name, argument in roles.arguments.items() if name != "ref"} == {
+        "qu": "query", "page": "page", "sort": "sort", "from": "tracking", "cat": "filter", "mfgid": "filter",
+    }  # fmt: skip
+    assert roles.defaults == {("cat", "All")}
+    assert Roles.from_dict(json.loads(json.dumps(roles.as_dict()))) == roles
+    facets = facet_links(shop_answers[1], roles, WORDS[1], with_orders=False)
+    assert {link.relation for link in facets} == {"narrower"}
+    assert {name for link in facets for name, _ in link.filters} == {"cat", "mfgid"}
+    assert all(len(link.filters) == 1 for link in facets)
+    orders = [link for link in facet_links(shop_answers[1], roles, WORDS[1]) if not link.narrows]
+    assert len(orders) == 2
+
+
+def test_a_constant_that_is_not_for_all_is_not_narrowed() -> None:
+    """Where every answer asks for one kind, a link to another kind leads to other records."""
+    html = "<a href='?q=WORD&type=book&year=1990'>1990</a> <a href='?q=WORD&type=film'>Films</a>"
+    pages = [read(html.replace("WORD", word), url=f"http://h/s?q={word}&type=book") for word in WORDS]
+    roles = learn_roles(pages, WORDS)
+    assert roles.constants == {("type", "book")}
+    assert not roles.defaults
+    relations = {link.text: link.relation for link in second_level_links(pages[0], roles, WORDS[0])}
+    assert relations == {"1990": "narrower", "Films": "other filters"}
+
+
+def test_two_arguments_of_one_filter_are_no_tracking() -> None:
+    """`field` and `value` change together in every facet, but not with the page."""
+    html = "".join(
+        f"<a href='?q=WORD&field={f}&value={v}'>{v}</a>" for f in ("author", "year") for v in ("a1", "b2", "c3")
+    )
+    html += "<a href='?q=WORD&field=any&value=&page=2'>Next</a>"
+    pages = [read(html.replace("WORD", word), url=f"http://h/s?q={word}&field=any&value=") for word in WORDS]
+    roles = learn_roles(pages, WORDS)
+    assert not roles.arguments["field"].irrelevant
+    assert not roles.arguments["value"].irrelevant
 
 
 def test_one_url_per_partition_is_kept(answers: list[TagTree], roles: Roles) -> None:

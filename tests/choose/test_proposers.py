@@ -6,6 +6,7 @@ from upwell.choose.expected_yield import ExpectedYield
 from upwell.choose.ledger import SourceLedger
 from upwell.choose.plan import Plan
 from upwell.choose.prefix_queries import PrefixQueries
+from upwell.choose.proposers import LogQueries
 from upwell.choose.word_candidates import WordYield
 from upwell.choose.word_index import WordIndex
 from upwell.papers.entity import Knowledge
@@ -65,6 +66,42 @@ def test_names_of_a_knowledge_base_are_asked() -> None:
     chooser.take(first, AnswerPage(records=records, wanted=records))
     asked = [ask(chooser, []) for _ in range(60)]
     assert set(asked) & set(names[60:])
+
+
+class Steady(Zips):
+    """A proposer whose queries return five new records each."""
+
+    def __init__(self, words: WordIndex) -> None:
+        super().__init__(words)
+        self.left = [f"steady{i}" for i in range(100)]
+
+    def propose(self) -> tuple[str, ExpectedYield] | None:
+        return self.left[0], ExpectedYield(5, 1)
+
+
+def test_queries_of_a_log_are_candidates() -> None:
+    """They are asked while they return more records than others would, those without a match among the records held first."""
+    queries = [f"query{i}" for i in range(40)]
+    counts = []
+    for log_yield in (20, 0):
+        chooser = make_chooser(Plan(log_queries=tuple(queries), proposers=(Steady,)))
+        first = chooser.open(Candidate(query="x"))
+        records = [Record(key=str(i), url=None, path="", text="query0") for i in range(20)]
+        chooser.take(first, AnswerPage(records=records, wanted=records))
+        proposed = next(each for each in chooser.proposers if isinstance(each, LogQueries)).propose()
+        assert proposed is not None
+        assert proposed[0] == "query1"
+        asked = list[str]()
+        for n in range(20):
+            chosen = chooser.next()
+            assert isinstance(chosen, Candidate)
+            found = log_yield if chosen.query in queries else 5
+            records = [Record(key=f"{n}/{i}", url=None, path="", text="") for i in range(found)]
+            chooser.take(chooser.open(chosen), AnswerPage(records=records, wanted=records))
+            asked.append(chosen.query)
+        counts.append(len(set(asked) & set(queries)))
+    assert counts[0] > 15
+    assert 0 < counts[1] < 12
 
 
 def test_related_queries_are_asked_in_representative_harvests() -> None:

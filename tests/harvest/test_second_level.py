@@ -118,3 +118,21 @@ def test_a_slow_host_receives_fewer_requests_than_a_fast_one(tmp_path: Path) -> 
     assert len(quick.received) >= 40
     assert meanwhile <= len(quick.received) / 2
     assert took >= 1.6 * 0.2 * (len(slow.received) - 8), "after some answers it is known how long they take"
+
+
+def _names_sent(switches: Switches, plan: Plan, out: Path) -> Counter[str]:
+    """Harvest the demo site; return how many searches had each argument."""
+    with serve(switches) as site:
+        api.harvest(site.url, out=out, plan=plan, manners=Manners(rate=0))
+        return Counter(name for each in site.received if each.path == "/search" for name in parse_qs(each.query))
+
+
+def test_facets_of_a_shop_with_constants_are_asked(tmp_path: Path) -> None:
+    """The form of Entity's Table 7 sends `cat=All` and `from=7`, which narrow nothing; its facets are asked."""
+    assert _names_sent(Switches(layout="shop"), Plan(budget=250, browser="never"), tmp_path)["mfgid"] > 0
+
+
+def test_sort_orders_are_not_asked_for_representative_records(tmp_path: Path) -> None:
+    """Another order of the same matches is a duplicate (Entity §6.3.1)."""
+    plan = Plan(budget=150, goal="representative", browser="never")
+    assert _names_sent(Switches(country="DE,FR,ES,GB"), plan, tmp_path)["sort"] == 0

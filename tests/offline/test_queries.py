@@ -121,7 +121,7 @@ def test_input_files_are_read_and_invalid_lines_reported(tmp_path: Path) -> None
 def test_queries_and_knowledge_are_added_to_the_plan(
     has_log: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Words, then queries, then the log; the knowledge base is shared by all sites."""
+    """Words and queries are asked first, those of the log are candidates; the knowledge base is shared by all sites."""
     plans: list[Plan] = []
 
     async def run(_: str, plan: Plan, *__: object, **___: object) -> None:
@@ -140,7 +140,8 @@ def test_queries_and_knowledge_are_added_to_the_plan(
         query_log=log if has_log else None,
         knowledge_base=base,
     )
-    assert [plan.words for plan in plans] == 2 * [("lima", "new york", "san juan", *(["wii"] if has_log else []))]
+    assert [plan.words for plan in plans] == 2 * [("lima", "new york", "san juan")]
+    assert [plan.log_queries for plan in plans] == 2 * [("wii",) if has_log else ()]
     assert plans[0].knowledge is plans[1].knowledge is not None
 
 

@@ -1,11 +1,14 @@
 """Reading single pages of many shapes, and learning a source model from several answers."""
 
 import json
+from urllib.parse import quote
+from urllib.request import urlopen
 
 import pytest
 
 from tests.records.shapes import FRAME, SHAPES, WORDS, page, things
 from upwell.answers.answer import Answer
+from upwell.demo import Switches, serve
 from upwell.page.formats import read_page
 from upwell.page.tree import TagTree, read
 from upwell.source.apply import apply, check
@@ -245,3 +248,24 @@ def test_key_is_the_identifier_and_not_what_depends_on_the_query(has_identifier:
     first, second = ([record.key for record in apply(model, answer(query)).records] for query in ("river", "the"))
     assert len(set(first)) == 16
     assert first == second
+
+
+def test_alternatives_of_an_answer_without_matches_are_no_matches() -> None:
+    """Entity, Figure 8a: zero items, then others in the markup of matches. A record with all words of the query outweighs the count."""
+    with serve(Switches(layout="alternatives")) as site:
+
+        def answer(query: str) -> TagTree:
+            with urlopen(f"{site.url}search?q={quote(query)}") as response:  # noqa: S310 # our own server
+                return read(response.read(), url=f"{site.url}search")
+
+        words, nonsense = ("lima", "spain", "york", "paris", "chile", "new"), ("zxqvwjk", "qqwxzvb")
+        answers = [Answer(answer(word), word) for word in words]
+        background = [Answer(answer(word), word) for word in nonsense]
+        model = learn_source(answers, background, nonsense_has_records=True)
+        for query in ("quantum gardening", "bermuda triangle", "nothinglikethis"):
+            assert apply(model, answer(query), query=query).kind == "none", query
+            assert apply(model, answer(query)).kind == "none", query
+        empty = answer("quantum gardening")
+        shown = next(empty.text(row) for row, url in empty.links() if "/city/" in url)
+        assert apply(model, empty, query=shown).kind == "multi"
+        assert [apply(model, answer(word), query=word).kind for word in ("madrid", "italy")] == ["multi", "multi"]

@@ -3,10 +3,13 @@
     role         query, page, sort, filter, tracking, session, display or unknown
     prevalence   r(a, v): share of the answers that have a link with a = v; r(a): its mean over the values of a (Entity §6.3.3)
     irrelevant   changing the argument does not change which records match: page, sort, display, tracking, session
+    constant     pair that nearly all answers and their links have: it narrows nothing by comparison with them
+    default      constant that stands for all values (`cat=All`), so that any other value of its argument narrows
 
 Entity §6 treats every argument with a prevalence above a threshold as irrelevant. This module departs from it: constants that select
-records (`wiki=on`, `profile=all`) are as prevalent as constants that do not, so an argument that occurs together with the query is
-irrelevant only if its values, name or position show its purpose.
+records (`wiki=on`, `profile=all`) are as prevalent as constants that do not, so prevalence decides about the pair, not about the argument.
+An argument that occurs together with the query is irrelevant only if its values, name or position show its purpose, or if nearly all links
+have it and it accompanies whatever else they change (where on the page a link was followed: `from=7`, `from=8`).
 
 `learn_roles` compares the URLs of answers, `non_identifying_arguments` the links to records, so that a record has the same URL on every
 answer.
@@ -14,7 +17,7 @@ answer.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -44,6 +47,11 @@ class RoleParams:
     min_answers: int = 3  # mean number of answers per value that prevalence needs
     # Share of the answers that have one value, and of these values that differ, for an argument to be a token; not swept.
     token_share: float = 0.8
+    # Share of the answers with a pair, in their own URL or in links, for the pair to be a constant. Not swept.
+    constant_share: float = 0.9
+    # Share of the links with the query that have an argument, and of its changes in which something else changes too, for it to be
+    # tracking; not swept.
+    tracking_share: float = 0.8
     max_answers: int = 300  # safety limit: answers examined; benchmarks.papers.entity: roles are stable from 20 on
 
 
@@ -68,6 +76,8 @@ class Roles:
     query: str = ""  # name of the argument that carries the query; "": unknown
     arguments: dict[str, ArgumentRole] = field(default_factory=dict)
     places: frozenset[str] = frozenset()  # endpoints of the answers
+    constants: frozenset[tuple[str, str]] = frozenset()  # pairs that nearly all answers and links have
+    defaults: frozenset[tuple[str, str]] = frozenset()  # constants that stand for all values of their argument
 
     @cached_property
     def irrelevant(self) -> frozenset[str]:
@@ -82,7 +92,13 @@ class Roles:
     def as_dict(self) -> dict[str, Any]:
         """Return the roles for JSON, as a source model stores them."""
         arguments = {name: [a.role, a.prevalence, a.why] for name, a in self.arguments.items()}
-        return {"query": self.query, "arguments": arguments, "places": sorted(self.places)}
+        return {
+            "query": self.query,
+            "arguments": arguments,
+            "places": sorted(self.places),
+            "constants": sorted(map(list, self.constants)),
+            "defaults": sorted(map(list, self.defaults)),
+        }
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> "Roles":
@@ -91,15 +107,29 @@ class Roles:
             name: ArgumentRole(role=role, prevalence=prevalence, why=why)
             for name, (role, prevalence, why) in saved["arguments"].items()
         }
-        return cls(query=saved["query"], arguments=arguments, places=frozenset(saved["places"]))
+        constants, defaults = (
+            frozenset((name, value) for name, value in saved.get(kind, ())) for kind in ("constants", "defaults")
+        )
+        return cls(
+            query=saved["query"],
+            arguments=arguments,
+            places=frozenset(saved["places"]),
+            constants=constants,
+            defaults=defaults,
+        )
 
     def filters(self, url: SplitUrl) -> list[tuple[str, str]]:
-        """Return the arguments of a URL that narrow the query."""
+        """Return the arguments of a URL that narrow the query: neither irrelevant nor constant."""
         return [
             (name, value)
             for name, value in url.arguments
-            if value and name != self.query and name not in self.irrelevant
+            if value and name != self.query and name not in self.irrelevant and (name, value) not in self.constants
         ]
+
+    @cached_property
+    def fixed(self) -> frozenset[str]:
+        """Names of arguments with a constant that is no default: another value asks for other records, not for fewer."""
+        return frozenset(name for name, _ in self.constants - self.defaults) - self.irrelevant
 
 
 @dataclass
@@ -120,6 +150,15 @@ class _ArgumentEvidence:
     link_texts: Counter[str] = field(default_factory=Counter)  # texts of the links that set only this argument
     options: set[str] = field(default_factory=set)  # options of a <select>
     counted_links: int = 0  # links that set only this argument and state a number of matches
+    own_pages: defaultdict[str, set[int]] = field(
+        default_factory=lambda: defaultdict(set)
+    )  # answers, by value in their URL
+    own_values: Counter[str] = field(default_factory=Counter)  # in URLs of answers that carry the query
+    second_level: int = 0  # links with the query of their answer that have it
+    changes: int = 0  # of these, links in which it differs from the URL of the answer
+    changes_alone: int = 0  # of these, links that change nothing else
+    changed_with: set[str] = field(default_factory=set)  # arguments that such links change too; "": none that narrows
+    first_option: tuple[str, str] = ("", "")  # value and label of the first option of its <select>
 
 
 def learn_roles(
@@ -133,6 +172,7 @@ def learn_roles(
     evidence: defaultdict[str, _ArgumentEvidence] = defaultdict(_ArgumentEvidence)
     for i, (tree, query) in enumerate(pages):
         _collect(evidence, i, tree, query, query_name)
+    second_level = evidence[query_name].second_level if query_name else 0
     urls_with_query = sum(
         1
         for tree, query in pages
@@ -143,12 +183,42 @@ def learn_roles(
         if name.startswith("/") and not seen.with_query:
             continue  # a number in a path that is not related to the search identifies a page
         prevalence = mean_prevalence(seen.answers_with.values(), len(pages))
-        role, why = _role(name, seen, prevalence, len(pages), urls_with_query, evidence, params)
+        role, why = _role(name, seen, prevalence, len(pages), urls_with_query, second_level, evidence, params)
         if name == query_name:
             role, why = "query", "carries the query"
         arguments[name] = ArgumentRole(role=role, prevalence=round(prevalence, 4), why=why)
     places = Counter(split_url(tree.url, query).endpoint for tree, query in pages)
-    return Roles(query=query_name, arguments=dict(sorted(arguments.items())), places=frozenset(places))
+    constants = {
+        (name, value)
+        for name, seen in evidence.items()
+        if name != query_name
+        for value in _constants(seen, len(pages), urls_with_query, params)
+    }
+    return Roles(
+        query=query_name,
+        arguments=dict(sorted(arguments.items())),
+        places=frozenset(places),
+        constants=frozenset(constants),
+        defaults=frozenset((name, value) for name, value in constants if _stands_for_all(value, evidence[name])),
+    )
+
+
+def _constants(seen: _ArgumentEvidence, pages: int, urls_with_query: int, params: RoleParams) -> Iterator[str]:
+    """Yield the values of an argument that most answers have in their own URL, and nearly all there or in a link."""
+    for value, count in seen.own_values.items():
+        if (
+            value
+            and pages >= params.min_answers
+            and count > urls_with_query / 2
+            and len(seen.answers_with[value] | seen.own_pages[value]) >= params.constant_share * pages
+        ):
+            yield value
+
+
+def _stands_for_all(value: str, seen: _ArgumentEvidence) -> bool:
+    """Return True if a value selects everything: it says so, or is the first option of a <select> whose label does."""
+    first_value, label = seen.first_option
+    return value.lower() in names.ANY_VALUES or (value == first_value and bool(names.ANY_LABEL.fullmatch(label)))
 
 
 def _query_argument(pages: Sequence[tuple[TagTree, str]]) -> str:
@@ -183,8 +253,11 @@ def _collect(
     """Collect the arguments of one answer: from its own URL, its links, the request for the next page and its search forms."""
     host, here = site_host(tree.url), split_url(tree.url, query)
     own = dict(here.arguments)
-    for name in own:
+    for name, value in here.arguments:
         evidence[name].in_answer_urls += 1
+        if query_name in own:
+            evidence[name].own_values[value] += 1
+            evidence[name].own_pages[value].add(page)
     _collect_from_url(evidence, page, here, query, query_name, "")
     for row, url in tree.links():
         if leaves_site(url, host):
@@ -198,10 +271,25 @@ def _collect(
             seen = evidence[set_names[0]]
             seen.link_texts[" ".join(tree.text(row).split())[:40].lower()] += 1
             seen.counted_links += stated_matches(tree, row) is not None
+        if query_name in own and dict(split.arguments).get(query_name) == own[query_name]:
+            _collect_changes(evidence, split, [name for name, _ in changed])
     step = further_link(tree, query)
     if step is not None:
         _collect_from_next_page(evidence, split_url(step.url, query).arguments, own)
     _collect_from_forms(evidence, page, tree, query, query_name)
+
+
+def _collect_changes(evidence: defaultdict[str, _ArgumentEvidence], split: SplitUrl, changed: Sequence[str]) -> None:
+    """Collect which arguments a link with the query of its answer has, and which of them it changes together."""
+    for name in {name for name, _ in split.arguments}:
+        evidence[name].second_level += 1
+    for name in changed:
+        seen = evidence[name]
+        seen.changes += 1
+        others = {other for other in changed if other != name}
+        seen.changes_alone += not others
+        if others:
+            seen.changed_with |= {other for other in others if not _has_incidental_name(other)} or {""}
 
 
 def _has_incidental_name(name: str) -> bool:
@@ -261,7 +349,10 @@ def _collect_from_forms(
                 seen.answers_with[value].add(page)
             elif tree.name(i) == "select":
                 options = [o for o in range(i + 1, int(tree.end[i])) if tree.name(o) == "option"]
-                seen.options.update(tree.attr(o, "value") or " ".join(tree.text(o).split()) for o in options)
+                labelled = [(label := " ".join(tree.text(o).split()), tree.attr(o, "value") or label) for o in options]
+                seen.options.update(value for _, value in labelled)
+                if labelled:
+                    seen.first_option = labelled[0][1], labelled[0][0]
             seen.query_echoes += (
                 bool(query) and len(query) > 3 and query.lower()[:4] in value.lower() and kind == "hidden"
             )
@@ -278,6 +369,7 @@ def _role(
     prevalence: float,
     pages: int,
     urls_with_query: int,
+    second_level: int,
     evidence: Mapping[str, _ArgumentEvidence],
     params: RoleParams,
 ) -> tuple[Role, str]:
@@ -289,6 +381,8 @@ def _role(
     # values
     if seen.query_echoes and seen.query_echoes >= 0.5 * (seen.links or sum(seen.controls.values())) and len(values) > 1:
         return ("session" if are_opaque or seen.controls["hidden"] else "tracking"), "repeats the query"
+    if not _is_token(seen, pages, params) and _accompanies_others(seen, second_level, params):
+        return "tracking", "on nearly all links, and changes with whatever else they change"
     if seen.next_changes and _turns_pages(word, seen, are_numbers):
         return "page", "the next page changes it"
     if len(values) > 1 and are_opaque:
@@ -375,6 +469,20 @@ def _turns_pages(word: str, seen: _ArgumentEvidence, are_numbers: bool) -> bool:
     ):
         return False
     return seen.next_changes > 1 and ((len(seen.answers_with) > 1 and are_numbers) or len(seen.next_values) > 1)
+
+
+def _accompanies_others(seen: _ArgumentEvidence, second_level: int, params: RoleParams) -> bool:
+    """Return True if nearly all links with the query have an argument with several values that changes, seldom alone, with several others.
+
+    A filter is changed alone, or with one other (`field=author&value=Smith`), and a link to another page does not change it.
+    """
+    return (
+        len(seen.changed_with) > 1
+        and len(seen.answers_with) > 1
+        and not (seen.controls["shown"] or seen.controls["typed"])
+        and seen.second_level >= params.tracking_share * second_level
+        and seen.changes_alone <= (1 - params.tracking_share) * seen.changes
+    )
 
 
 def _is_token(seen: _ArgumentEvidence, pages: int, params: RoleParams) -> bool:

@@ -92,7 +92,7 @@ def second_level_links(tree: TagTree, roles: Roles, query: str = "") -> Iterator
         relation: Relation = "same"
         if [value for name, value in split.arguments if name == roles.query] != own_query:
             relation = "other query"
-        elif own_filters - filters:
+        elif own_filters - filters or any(name in roles.fixed for name, _ in new_filters):
             relation = "other filters"
         elif new_filters:
             relation = "narrower"
@@ -113,22 +113,29 @@ def second_level_links(tree: TagTree, roles: Roles, query: str = "") -> Iterator
 
 
 def facet_links(
-    tree: TagTree, roles: Roles, query: str, *, record_urls: Collection[str] = (), params: FacetParams | None = None
+    tree: TagTree,
+    roles: Roles,
+    query: str,
+    *,
+    record_urls: Collection[str] = (),
+    with_orders: bool = True,
+    params: FacetParams | None = None,
 ) -> list[SecondLevelLink]:
-    """Return the facets and other sort orders that an answer links to, one link each.
+    """Return the facets and, if wanted, other sort orders that an answer links to, one link each.
 
-    `record_urls` are the URLs of its records: a link with an argument that only one of them has leads to that record.
+    `record_urls` are the URLs of its records: a link with an argument that only one of them has leads to that record. Where a query
+    returns all of its records, or only some of them are wanted, another order is a duplicate (Entity §6.3.1).
     """
     params = params or FacetParams()
     ids = _id_arguments(record_urls)
     by_key: dict[str, SecondLevelLink] = {}
     for link in second_level_links(tree, roles, query):
         if (
-            link.relation in ("narrower", "other order")
+            (link.relation == "narrower" or (with_orders and link.relation == "other order"))
             and len(link.filters) <= params.max_filters
             and not link.filters & ids
         ):
-            by_key.setdefault(link.key, link)
+            by_key.setdefault(link.key if with_orders else link.records_key, link)
     return list(by_key.values())[: params.max_per_query]
 
 

@@ -4,7 +4,7 @@ given         queries of the user, probe words, and queries for everything (empt
 word          a word of the records held; common word: a frequent word of the language that no record held contains
 pair          two words, for queries with more matches than the result cap (`pairs`)
 prefix        the beginning of a word with a star (`prefix_queries`)
-proposed      a name of a knowledge base, or the proposal of a plug-in (`proposers`)
+proposed      a name of a knowledge base, a query of a log, or the proposal of a plug-in (`proposers`)
 facet         a facet or sort order that a capped answer links to (`facet_candidates`)
 region        values of the filters of a form: selects and ranges (`region_candidates`)
 list, export  a list without a query, or data to download (`list_candidates`)
@@ -38,7 +38,7 @@ from upwell.choose.list_candidates import ListCandidates
 from upwell.choose.pairs import FORMS, WordPairs, write_pair
 from upwell.choose.plan import Plan, Reason
 from upwell.choose.prefix_queries import PrefixQueries
-from upwell.choose.proposers import KnowledgeProposer, Proposer, RelatedQueries
+from upwell.choose.proposers import KnowledgeProposer, LogQueries, Proposer, RelatedQueries
 from upwell.choose.region_candidates import RegionCandidates
 from upwell.choose.size_sample import MAX_PAGES as MAX_SAMPLE_PAGES
 from upwell.choose.size_sample import SizeSample
@@ -106,6 +106,8 @@ class Chooser:
         self.proposers: list[Proposer] = [make(self.words) for make in plan.proposers]
         if plan.knowledge is not None:
             self.proposers.append(KnowledgeProposer(plan.knowledge, self.words))
+        if plan.log_queries and not is_about:
+            self.proposers.append(LogQueries(plan.log_queries, self.words))
         self.related = RelatedQueries(self.words, urls)
         self.prefixes = PrefixQueries(self.words)
         if plan.goal == "representative":

@@ -48,6 +48,7 @@ class Plan:
     models: tuple[SourceModel, ...] = ()  # source models learned before, one per source
     browser: Browser = "auto"  # auto: use the browser only if the plain page has no search interface
     words: tuple[str, ...] = ()  # queries of the user, asked first
+    log_queries: tuple[str, ...] = ()  # queries of a log that led to the site, as candidates, the most clicked first
     asked_by: Mapping[str, Sequence[str]] = field(default_factory=dict)  # query → keys of the rows that it comes from
     proposers: tuple[ProposerFactory, ...] = ()  # plug-ins that propose queries (`proposers`)
     knowledge: Knowledge | None = None  # names to ask for, of the types that the records mention

@@ -1,4 +1,4 @@
-"""Proposers of queries: plug-ins, the names of a knowledge base, and related queries.
+"""Proposers of queries: plug-ins, the names of a knowledge base, the queries of a log, and related queries.
 
 A proposer is asked for its best query before each decision, and observes every first page. It states what its
 query should return (`ExpectedYield`); a proposer that promises too much is calibrated and asked less.
@@ -24,10 +24,14 @@ from upwell.choose.word_index import WordIndex
 from upwell.page.tokens import tokens
 from upwell.papers.entity import EntityType, Knowledge, rank_types
 
-__all__ = ["KnowledgeNames", "KnowledgeProposer", "Proposer", "ProposerFactory", "RelatedQueries"]
+__all__ = ["KnowledgeNames", "KnowledgeProposer", "LogQueries", "Proposer", "ProposerFactory", "RelatedQueries"]
 
 MIN_RECORDS = 50  # records held before the types are ranked, as for check queries; not swept
 RANK_AGAIN_FACTOR = 2  # growth of the records held after which the types are ranked again
+MAX_COMPARED_QUERIES = 20  # queries of a log that are compared for each request, those with the most clicks; not swept
+# Weight, in queries, of the assumptions that a query of a log returns a page of new records, and half of the time further pages; not swept.
+PRIOR_QUERIES = 2.0
+PAGES_AHEAD = 10.0  # pages that a query of a log is assumed to have at most; not swept
 MAX_FRUITLESS_NAMES = 10  # names of a type asked without a match after which the type is dropped; not swept
 
 
@@ -169,6 +173,43 @@ class KnowledgeProposer:
     def hold(self, text: str) -> None:
         """Count the names that the record mentions."""
         self.names.hold(text)
+
+
+class LogQueries:
+    """Propose the queries that led people to the site (Entity §4.1), those first that should return the most new records.
+
+    The records held show how many matches a query has at least. How many of its records are new is learned from the queries of the log
+    that were asked, so that a log that returns little is left for other candidates.
+    """
+
+    def __init__(self, queries: Iterable[str], words: WordIndex) -> None:
+        self.words = words
+        self._waiting = list(dict.fromkeys(queries))  # most clicked first
+        self._new = self._tried = self._full = 0.0
+
+    def propose(self) -> tuple[str, ExpectedYield] | None:
+        """Return the query with the fewest matches among the records held, and the mean yield of those asked before."""
+        compared = self._waiting[:MAX_COMPARED_QUERIES]
+        if not compared:
+            return None
+        held = [self.words.count_with(*tokens(query)) for query in compared]
+        at = min(range(len(compared)), key=held.__getitem__)  # of several, the most clicked
+        page, cap = max(1.0, float(self.words.page_size)), self.words.result_cap
+        per_page = min((self._new + PRIOR_QUERIES * page) / (self._tried + PRIOR_QUERIES), page - held[at] / 2)
+        full = (self._full + PRIOR_QUERIES / 2) / (self._tried + PRIOR_QUERIES)
+        pages = 1 + full * max(0.0, min(cap / page if cap else PAGES_AHEAD, PAGES_AHEAD) - 1)
+        return compared[at], ExpectedYield(max(0.0, per_page) * pages, pages)
+
+    def observe(self, query: str, matches: int, new: int) -> None:
+        """Remove a query that was asked, whoever proposed it, and note how many records it returned."""
+        if query in self._waiting:
+            self._waiting.remove(query)
+            self._tried += 1
+            self._new += new
+            self._full += 0 < self.words.page_size <= matches
+
+    def hold(self, text: str) -> None:
+        """Do nothing: the word index counts the records."""
 
 
 class RelatedQueries:

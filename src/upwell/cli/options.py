@@ -303,7 +303,7 @@ QueryLog = Annotated[
     typer.Option(
         metavar="FILE",
         rich_help_panel=WHAT,
-        help="Query log (TSV or Parquet: query, url, clicks); its queries are sent first.",
+        help="Query log (TSV or Parquet: query, url, clicks); its queries are compared with all others.",
     ),
 ]
 KnowledgeForHarvest = Annotated[

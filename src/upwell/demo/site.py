@@ -6,19 +6,25 @@ import gzip
 import random
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
 from aiohttp import web
 
-from upwell.demo.cities import City, by_id, cities_of, search
+from upwell.demo.cities import City, all_cities, by_id, cities_of, search
 from upwell.demo.switches import Layout, Switches, layout_after_redesign, render
 from upwell.page.tokens import tokens
 
 __all__ = ["Received", "ResultPage", "application", "as_json"]
 
+# Arguments of the layout `shop`, by the names that the rest of this module uses. Its URLs are shaped like those of Entity, Table 7: a
+# category that is "All" unless one was chosen, numbers for countries and sort orders, and where on the page a link was followed.
+SHOP_NAMES = {"q": "qu", "continent": "cat", "country": "mfgid"}
+SHOP_ORDERS = {"name": "1", "population": "4"}
+SHOP_CLICKS = {"page": "12", "sort": "9", "continent": "8", "country": "8"}  # value of `from`, by what the link changes
+SHOP_FORM = {"cat": "All", "from": "7"}
 KEPT_ARGUMENTS = ("continent", "country", "sort", "show", "token")  # arguments that links within an answer repeat
 LARGER_PAGE_SIZES = (50, 100)  # offered up to the switch `largest_page`
 MAX_CONTINENTS = 7  # values of the facet
@@ -47,6 +53,7 @@ class ResultPage:
     continents: Sequence[tuple[str, int]]  # name, matches
     countries: Sequence[tuple[str, str, int]]  # name, code, matches
     suggestions: Sequence[City]  # for a query without matches
+    layout: Layout
     is_redesigned: bool
     origin: str  # scheme and host, for absolute URLs
     path: str
@@ -87,6 +94,7 @@ class ResultPage:
             continents=Counter(city.continent for city in matches).most_common(MAX_CONTINENTS),
             countries=[(name, code, n) for (name, code), n in countries.most_common(MAX_COUNTRIES)],
             suggestions=suggestions,
+            layout=switches.layout,
             is_redesigned=is_redesigned,
             origin=origin,
             # further pages of a POST search have a URL that contains the query
@@ -118,7 +126,31 @@ class ResultPage:
     def link(self, **changed: object) -> str:
         """Return the URL of this answer with some arguments changed; "" leaves an argument as it is."""
         arguments = {**self.arguments, **{name: str(value) for name, value in changed.items() if value != ""}}
+        if self.layout == "shop":
+            return f"{self.path}?{urlencode(_arguments_of_shop(arguments, changed))}"
         return f"{self.path}?{urlencode({**arguments, 'ref': self.ref})}"
+
+
+def _arguments_of_shop(arguments: Mapping[str, str], changed: Iterable[str]) -> dict[str, str]:
+    """Return arguments as the layout `shop` names them; `changed` are those that the link changes."""
+    named = {SHOP_NAMES.get(name, name): value for name, value in arguments.items()}
+    if country := arguments.get("country"):
+        named["mfgid"] = str(-int.from_bytes(country.encode()))
+    if order := arguments.get("sort"):
+        named["sort"] = SHOP_ORDERS[order]
+    return SHOP_FORM | named | {"from": next((SHOP_CLICKS[name] for name in changed if name in SHOP_CLICKS), "7")}
+
+
+def _arguments_from_shop(sent: Mapping[str, str]) -> dict[str, str]:
+    """Return the arguments of a URL of the layout `shop` under their usual names; those that it does not know are left out."""
+    names = {of_shop: name for name, of_shop in SHOP_NAMES.items()}
+    arguments = {names.get(name, name): value for name, value in sent.items() if value != "All"}
+    if (number := arguments.pop("country", "")).removeprefix("-").isdecimal():
+        arguments["country"] = abs(int(number)).to_bytes(4).decode("ascii", "ignore").lstrip("\0")
+    orders = {number: order for order, number in SHOP_ORDERS.items()}
+    if order := orders.get(arguments.pop("sort", "")):
+        arguments["sort"] = order
+    return arguments
 
 
 def as_json(answer: ResultPage) -> dict[str, Any]:
@@ -217,6 +249,7 @@ class _Site:
     def __init__(self, switches: Switches) -> None:
         self.switches = switches
         self.cities = cities_of(switches.country)
+        self.brands = sorted({city.country for city in all_cities()})
         self.rng = random.Random(switches.seed)  # noqa: S311 # decoration, not secrets
         self.tokens: set[str] = set()
         self.answers = 0
@@ -229,6 +262,7 @@ class _Site:
             "ref": self._ref(),
             "token": self._token() if self.switches.token else "",
             "query": "",
+            "brands": self.brands,  # layout `brands`
         } | values
         body, charset = render(name, layout or self.switches.layout, values)
         return web.Response(body=body, status=status, content_type="text/html", charset=charset)
@@ -268,6 +302,8 @@ class _Site:
             raise web.HTTPFound("/")
         arguments = await request.post() if self.switches.post else request.query
         sent = {name: str(value) for name, value in arguments.items()}
+        if self.switches.layout == "shop":
+            sent = _arguments_from_shop(sent)
         if self.switches.token and sent.get("token") not in self.tokens:
             raise web.HTTPFound("/?expired=1")
         return await self.answer(request, sent)

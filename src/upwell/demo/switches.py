@@ -20,7 +20,8 @@ __all__ = ["FAULTS", "LAYOUTS", "SMALL_SITE", "Fault", "Layout", "Switches", "la
 
 Layout = Literal[
     "list", "table", "grid", "definitions", "flat",
-    "cards", "nested", "small-groups", "blocks", "old", "hidden", "lines", "pre", "articles", "microdata", "json", "rtl",
+    "cards", "nested", "small-groups", "blocks", "old", "hidden", "lines", "pre", "articles", "microdata", "json", "rtl", "shop", "alternatives", "brands",
+    "snippets",
 ]  # fmt: skip
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 CHARSETS: dict[Layout, str] = {"old": "iso-8859-1"}  # layouts whose pages are not UTF-8

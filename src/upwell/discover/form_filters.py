@@ -15,12 +15,10 @@ from upwell.page import form_encoding as form_data
 from upwell.page.tree import TagTree
 from upwell.types import Field, FilterKind, Form, FormFilter, FormInterface, LinkContext, Request
 
-__all__ = ["ANY_VALUES", "fill_region", "filters_of", "only_changes_display"]
+__all__ = ["fill_region", "filters_of", "only_changes_display"]
 
-ANY_VALUES = ("", "all", "any", "*", "everything", "alle", "tout", "tous", "todos", "0", "-1")
 # Names of a form's language setting. In a URL it may filter records, but in a form it changes the language of the site and so every link.
 LANGUAGE_NAMES = ("lang", "language")
-ANY_LABEL = late_pattern(lambda: rf"[\W_]*+(?:(?:{alternatives('any_value')})(?!\w).{{0,60}})?", re.I)
 RANGE_ENDS = tuple(late_pattern(partial(alternatives, meaning), re.I) for meaning in ("range_start", "range_end"))
 WORD = re.compile(r"[^\W\d_]+")
 CAMEL_CASE = re.compile(r"(?<=[a-zà-ÿ])(?=[A-Z])")
@@ -62,7 +60,7 @@ def _choices(fields: Sequence[Field], tree: TagTree) -> Iterator[FormFilter]:
         if field.type == "radio":
             radios.setdefault(field.name, []).extend(field.choices)
     for name, values in radios.items():
-        narrowing = [value for value in dict.fromkeys(values) if value.lower() not in ANY_VALUES]
+        narrowing = [value for value in dict.fromkeys(values) if value.lower() not in names.ANY_VALUES]
         if len(narrowing) > 1 and not only_changes_display(name, values):
             is_optional = len(narrowing) < len(set(values))
             of_any = next((value for value in values if value not in narrowing), "")
@@ -83,7 +81,7 @@ def _any_value(field: Field, tree: TagTree) -> str | None:
     first = field.choices[0]
     row = next((int(row) for row in tree.rows("option") if field.row < row < tree.end[field.row]), None)
     label = " ".join(tree.text(row).split()) if row is not None else first
-    return first if first.lower() in ANY_VALUES or ANY_LABEL.fullmatch(label) else None
+    return first if first.lower() in names.ANY_VALUES or names.ANY_LABEL.fullmatch(label) else None
 
 
 def _ranges(form: Form, fields: Sequence[Field], tree: TagTree) -> Iterator[FormFilter]:
@@ -152,7 +150,7 @@ def only_changes_display(name: str, values: Sequence[str]) -> bool:
     (False, False)
     """
     word = names.undecorated(name)
-    selecting = [value for value in values if value.lower() not in ANY_VALUES]
+    selecting = [value for value in values if value.lower() not in names.ANY_VALUES]
     if names.SORT.fullmatch(word) or names.DISPLAY.fullmatch(word) or word in LANGUAGE_NAMES:
         return True
     if names.PAGE.fullmatch(word) or names.PAGE_SIZE.fullmatch(word):

@@ -14,9 +14,10 @@ from urllib.parse import unquote, urldefrag, urlsplit
 import numpy as np
 
 from upwell.discover import forms, interfaces
-from upwell.discover.form_filters import ANY_VALUES, only_changes_display
+from upwell.discover.form_filters import only_changes_display
 from upwell.discover.probe_words import nonsense, trial_words, words_of_links
 from upwell.discover.steps import HOW_TO_LOG_IN, Steps, fetch, is_usable, with_fresh_tokens
+from upwell.lexicon import argument_names as names
 from upwell.lexicon.frequent_words import broad_queries
 from upwell.lexicon.phrases import NOTHING_FOUND
 from upwell.page.formats import is_json, read_page
@@ -281,9 +282,9 @@ def open_presets(trials: Trials, form: Form, page: TagTree) -> Steps[None]:
     requests_left = trials.limits.setting_requests
     for name, values in interfaces.settings(form):
         preset = dict(interface.fields).get(name)
-        if preset is None or preset.lower() in ANY_VALUES or only_changes_display(name, values):
+        if preset is None or preset.lower() in names.ANY_VALUES or only_changes_display(name, values):
             continue
-        any_values = [value for value in values if value.lower() in ANY_VALUES]
+        any_values = [value for value in values if value.lower() in names.ANY_VALUES]
         others = any_values or [value for value in values if value != preset][: trials.limits.values]
         sources: list[Accepted] = []
         for value in others[:requests_left]:

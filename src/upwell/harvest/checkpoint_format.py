@@ -36,7 +36,7 @@ from upwell.choose.expected_yield import Calibration, ExpectedYield, YieldEstima
 from upwell.choose.ledger import SourceLedger
 from upwell.choose.list_candidates import ListCandidates, Listing
 from upwell.choose.prefix_queries import PrefixQueries
-from upwell.choose.proposers import RelatedQueries
+from upwell.choose.proposers import LogQueries, RelatedQueries
 from upwell.choose.record_numbers import RecordNumbers
 from upwell.choose.region_candidates import AskedRegion, Region, RegionCandidates
 from upwell.choose.repetition import Repetition
@@ -114,7 +114,7 @@ ATTRIBUTES: Mapping[type, Mapping[str, Any]] = {
     Chooser: {
         "ledger": SourceLedger, "plan": Any, "language": str, "takes_text": bool, "is_about": bool, "words": WordYield, "short_words": MinWordLength,
         "common_words": CommonWords, "pairs": pairs.WordPairs, "facets": facet_candidates.FacetCandidates, "checks": CheckQueries,
-        "proposers": list[RelatedQueries | PrefixQueries],
+        "proposers": list[RelatedQueries | PrefixQueries | LogQueries],
         "related": RelatedQueries, "prefixes": PrefixQueries, "regions": RegionCandidates, "lists": ListCandidates, "open_queries": OpenQueries,
         "waiting": deque[str], "everything": tuple[str, ...], "_new_by_query": deque[int], "_put_off": list[OpenQuery], "_asked": set[str],
         "is_serial": bool, "_again": deque[Candidate],
@@ -147,6 +147,7 @@ ATTRIBUTES: Mapping[type, Mapping[str, Any]] = {
         "_cap": int, "_checks": list[int] | None,
         "_shares": dict[tuple[int, str], tuple[float, int]], "_useless": set[int], "_leaky": set[int],
     },
+    LogQueries: {"words": WordIndex, "_waiting": list[str], "_new": float, "_tried": float, "_full": float},
     RelatedQueries: {"words": WordIndex, "urls": UrlRepository, "_waiting": NumberQueue, "_tried": int, "_matched": int},
     ScriptPager: {
         "reader": SourceReader, "_argument": str, "_counts_records": bool, "_trials": int, "_unshown": str, "_unshown_trials": int,

@@ -309,11 +309,11 @@ class SourceReader:
         return (*words[:asked], *further_words)
 
     def _learn(self, answers: Sequence[Answer]) -> None:
-        """Learn the source model; if that fails or reads no answer right, without the answers to nonsense: some sources answer any word."""
+        """Learn the source model; if that fails or reads no answer right, without the places of answers to nonsense: some sources answer any word."""
         model = learn_source(answers, self.background)
         pages = [answer.page for answer in answers]
         if not model.leader or misread_counts(model, pages):
-            alone = learn_source(answers)
+            alone = learn_source(answers, self.background, nonsense_has_records=True)
             if not model.leader or (alone.leader and not misread_counts(alone, pages)):
                 model = alone
         self.ledger.model = model

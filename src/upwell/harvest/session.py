@@ -508,6 +508,7 @@ class SourceSession:
                     ledger.model.roles,
                     query.query,
                     record_urls=[record.url for record in reading.records if record.url],
+                    with_orders=self.plan.goal == "complete",
                 )
             ),
             related=related_queries(tree, ledger.model.roles, query.query)

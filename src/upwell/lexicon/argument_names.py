@@ -7,8 +7,11 @@ import re
 from functools import lru_cache
 
 from upwell.lazy import late_pattern
+from upwell.lexicon.vocabulary import alternatives
 
 __all__ = [
+    "ANY_LABEL",
+    "ANY_VALUES",
     "DISPLAY",
     "FILTER",
     "MAYBE_SORT",
@@ -139,6 +142,9 @@ VIEW_VALUE = _names(
 )
 # Names that switch something on the page on or off (`nohighlight`), if the value is a switch.
 OFF = _names(r"(?:no|hide|skip|disable|without|show|expand)[-_]?[a-z]{3,}")
+# Values of a setting that narrows nothing, and labels that begin by saying so ("All regions", "(Todas)").
+ANY_VALUES = ("", "all", "any", "*", "everything", "alle", "tout", "tous", "todos", "0", "-1")
+ANY_LABEL = late_pattern(lambda: rf"[\W_]*+(?:(?:{alternatives('any_value')})(?!\w).{{0,60}})?", re.I)
 # Value of a switch that is on.
 SWITCH = late_pattern(r"1|on|true|yes|y|t|ja|oui", re.I)
 

@@ -16,7 +16,7 @@ from functools import cached_property
 
 from upwell.page.tokens import token_blocks, tokens
 from upwell.page.tree import TagTree
-from upwell.urls.hosts import site_host
+from upwell.urls.hosts import host_and_port
 
 __all__ = [
     "Affixes",
@@ -31,6 +31,7 @@ __all__ = [
     "count_affixes",
     "count_mentions",
     "informational_queries",
+    "log_host",
     "mean_prevalence",
     "page_signature",
     "parse_log_rows",
@@ -134,7 +135,7 @@ def informational_queries(rows: Iterable[LogRow], params: LogCleaning) -> dict[s
     """Entity §4.1.1: return the queries of each site with their clicks, without navigational queries."""
     clicks_by_page: dict[tuple[str, str], dict[str, int]] = {}
     for row in rows:
-        clicks = clicks_by_page.setdefault((_site(row.url), row.query), {})
+        clicks = clicks_by_page.setdefault((log_host(row.url), row.query), {})
         clicks[row.url] = clicks.get(row.url, 0) + row.clicks
     queries: dict[str, Counter[str]] = {}
     for (site, query), clicks in clicks_by_page.items():
@@ -143,9 +144,9 @@ def informational_queries(rows: Iterable[LogRow], params: LogCleaning) -> dict[s
     return queries
 
 
-def _site(url: str) -> str:
-    """Return the host of a URL without www; the URL may lack a scheme."""
-    return site_host(url if "//" in url else f"//{url}")
+def log_host(url: str) -> str:
+    """Return the host of a URL without www and port; the URL may lack a scheme."""
+    return host_and_port(url if "//" in url else f"//{url}")[0].removeprefix("www.")
 
 
 @dataclass
@@ -216,7 +217,7 @@ def queries_for_site(
     Affixes are counted over the whole log.
     """
     by_site, affixes = _filtered_log(rows, names, params or LogCleaning())
-    return _cleaned(by_site.get(_site(site), Counter()), affixes)
+    return _cleaned(by_site.get(log_host(site), Counter()), affixes)
 
 
 def queries_by_site(

@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from upwell.answers import kind as empty
+from upwell.answers.kind import EmptyModel
 from upwell.answers.totals import read_totals
 from upwell.lexicon.argument_names import PAGE, PAGE_SIZE, undecorated
+from upwell.page.tokens import tokens
 from upwell.page.tree import TagTree
 from upwell.records import evidence as pagelets
 from upwell.records.cut_rules import GROUP_FIELD, SWITCH_MARGIN, add_sibling_records, apply_rule, read_groups
@@ -25,10 +27,21 @@ from upwell.source.model import SourceModel
 from upwell.types import Kind, Record
 from upwell.urls.arguments import parse_arguments, without_arguments
 
-__all__ = ["CutEvidence", "Reading", "ReadingChecks", "apply", "check", "compare_cuts", "find_cut", "misread_counts"]
+__all__ = [
+    "CutEvidence",
+    "Reading",
+    "ReadingChecks",
+    "apply",
+    "check",
+    "compare_cuts",
+    "find_cut",
+    "misread_counts",
+    "shows_alternatives",
+]
 
 IDENTIFIER = re.compile(r"_?(?:(?:object|record|item|doc|document)_?)?(?:id|uuid|guid)")  # column of the identifier
 OF_QUERY = re.compile(r"highlight|snippet|formatted|matched|matchlevel|score")  # column that depends on the query
+ZERO = re.compile(r"(?<![\w.,:/-])[0٠۰०](?![\w.,:/%-])")  # a number that may be the count of an answer without matches
 RECORD_ID = re.compile(r"\d{4}")  # a shorter number in an id attribute only counts elements on the page
 
 
@@ -59,6 +72,8 @@ def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str
         return Reading(kind="error")
     leaves = split_leaves(tree)
     cut = find_cut(model, leaves)
+    if cut is not None and shows_alternatives(model.empty, leaves, cut, query):
+        return Reading(kind="none")
     is_answer = not asked_at or urlsplit(tree.url).path == asked_at
     if cut is None and is_answer and query:
         cut = _cut_of_links(leaves, empty.matching_links(model.empty, tree, query))
@@ -78,6 +93,31 @@ def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str
         record = Record(key=address, url=address, path=tree.path(row), text=text, fields=fields)
         return Reading(kind="single", records=(record,))
     return Reading(kind="none")
+
+
+def shows_alternatives(model: EmptyModel, leaves: Leaves, cut: Cut, query: str) -> bool:
+    """Return True if an answer has no matches although it has records: those that the site shows instead (Entity, Figure 8a).
+
+    Three signs decide together. A record that contains all words of the query is a match, whatever the page says, because one of several
+    blocks may be empty. Otherwise the page's own count of zero decides; without a count, the message that all answers to nonsense have,
+    if no record contains any word of the query.
+    """
+    tree, words = leaves.tree, tokens(query)
+    says_zero = any(ZERO.search(text) for text in tree.chunks)
+    if not says_zero and not (model.is_message_certain and words):
+        return False
+    texts = [
+        " ".join(leaves.texts[start:end]).lower()
+        for start, end in zip(cut.starts.tolist(), cut.ends.tolist(), strict=True)
+    ]
+    if words and any(all(word in text for word in words) for text in texts):
+        return False
+    total = read_totals(tree, (), query).total
+    if total is not None or not model.is_message_certain or not words:
+        return total == 0
+    if any(word in text for text in texts for word in words):
+        return False
+    return empty.judge_answer(model, tree, query, records=len(texts)).kind == "none"
 
 
 def find_cut(model: SourceModel, leaves: Leaves) -> Cut | None:

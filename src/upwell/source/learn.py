@@ -22,7 +22,7 @@ from upwell.records.cut_rules import ScoredCut, ScoredPage, learn_group_heading,
 from upwell.records.cuts import Cut, candidate_cuts, cuts_by_links, exclude_facet_cuts, leaves_in_ranges
 from upwell.records.fields import RecordReader
 from upwell.records.leaves import Hashes, Leaves, split_leaves
-from upwell.source.apply import apply, check, find_cut
+from upwell.source.apply import apply, check, find_cut, shows_alternatives
 from upwell.source.model import SourceModel
 from upwell.types import Record
 
@@ -67,17 +67,20 @@ def learn_source(
     *,
     is_record_address: Callable[[str], bool] | None = None,
     example: RecordExample | None = None,
+    nonsense_has_records: bool = False,
 ) -> SourceModel:
     """Learn the source model from answers to real words and from answers to nonsense words (`background`).
 
     A page alone stands for an answer whose query is unknown. With `is_record_address`, only cuts in which nearly every piece
-    links to exactly one record are considered; with an `example`, only cuts that contain it as a record.
+    links to exactly one record are considered; with an `example`, only cuts that contain it as a record. With `nonsense_has_records`, answers to
+    nonsense may show records too (alternatives, or a source that answers any word): they only show how an empty answer says that it is.
 
     Thor §IV, except that the rules are chosen by the evidence of all answers together.
     """
     probed = [_as_answer(answer) for answer in answers]
     nonsense_answers = [_as_answer(answer) for answer in background]
-    trees, empty_trees = [answer.page for answer in probed], [answer.page for answer in nonsense_answers]
+    trees = [answer.page for answer in probed]
+    empty_trees = [] if nonsense_has_records else [answer.page for answer in nonsense_answers]
     has_several = len(trees) + len(empty_trees) > 1
     frame, static = _repeated_texts(trees, empty_trees)
     own_chars = [sum(len(text) for text in tree.chunks if text not in frame) for tree in trees]
@@ -121,7 +124,7 @@ def learn_source(
     counts_agree = [
         agrees for answer, reading in readings if (agrees := check(reading, answer.page)["count"]) is not None
     ]
-    has_records = [find_cut(model, split_leaves(tree)) is not None for tree in trees]
+    has_records = [_has_matches(model, answer) for answer in probed]
     full = [answer for answer, has in zip(probed, has_records, strict=True) if has]
     without_records = [answer for answer, has in zip(probed, has_records, strict=True) if not has]
     empty = [
@@ -141,6 +144,13 @@ def learn_source(
 
 def _as_answer(answer: Answer | TagTree) -> Answer:
     return answer if isinstance(answer, Answer) else Answer(answer)
+
+
+def _has_matches(model: SourceModel, answer: Answer) -> bool:
+    """Return True if an answer has records that are matches."""
+    leaves = split_leaves(answer.page)
+    cut = find_cut(model, leaves)
+    return cut is not None and not shows_alternatives(model.empty, leaves, cut, answer.query)
 
 
 def _cuts_with(example: RecordExample, page: Leaves) -> list[Cut]:
