@@ -11,12 +11,13 @@ __all__ = ["PAIRS", "matches"]
 
 PAIRS = (
     "dblp-acm", "fodors-zagats", "walmart-amazon", "beer", "books-barnesandnoble-booksamillion", "books-booksamillion-borders",
+    "abt-buy", "books-amazon-borders", "dblp-googlescholar", "movies-imdb-tmdb",
 )  # fmt: skip
 
 
 def matches(name: str) -> dict[str, float]:
     """Return the F1 of the matched rows, and the share of correctly aligned columns."""
-    folder = CORPORA / "matches" / name
+    folder = next(path for corpus in ("matches", "matches-more") if (path := CORPORA / corpus / name).is_dir())
     a, b = read_table(folder / "a.jsonl"), read_table(folder / "b.jsonl")
     truth = [json.loads(line) for line in (folder / "matches.jsonl").read_text(encoding="utf-8").splitlines()]
     found = [{"a": pair.a, "b": pair.b} for pair in match(a, b)]

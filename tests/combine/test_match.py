@@ -107,3 +107,19 @@ def test_tiny_tables_do_not_fail(
     """Empty tables, tables without fields, and too few rows to learn from."""
     found = match_rows(table_of_rows(a, "a"), table_of_rows(b, "b"))
     assert [pair[:2] for pair in found] == expected
+
+
+def test_models_of_a_series_do_not_hide_the_matches() -> None:
+    """Rows of one catalogue are more similar to each other than to the same product in the other one, which is worded differently."""
+    rng = random.Random(5)
+    words = ["".join(rng.choices("bcdfglmnprstv", k=2) + rng.choices("aeiou", k=2)) for _ in range(900)]
+    a, b = [], []
+    for series in range(70):
+        ours, theirs = rng.sample(words[:450], 9), rng.sample(words[450:], 9)
+        both = rng.sample(words, 2)
+        for model in range(4):
+            code = f"{rng.choice('kxz')}{rng.randint(1000, 9999)}"
+            a.append({"_key": f"{series}.{model}", "name": " ".join([*both, code, *ours, rng.choice(words)])})
+            b.append({"_key": f"{series}.{model}", "title": " ".join([*theirs, *both, rng.choice(words), code])})
+    rng.shuffle(b)
+    assert f1(table_of_rows(a, "a"), table_of_rows(b, "b"), {(row["_key"], row["_key"]) for row in a}) > 0.8

@@ -201,6 +201,18 @@ SAME_MONTHS = 1.1  # difference in months up to which dates may be equal; not sw
 YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 
 
+WORD_FEATURES = 7  # features of whole rows at the end of each feature vector
+
+
+@dataclass(frozen=True)
+class _WordSet:
+    """Words of one class in the rows of a table."""
+
+    weights: Any  # rarity of each word: 1 if only one row of both tables has it, 0 if all have it
+    present: Any  # 0/1
+    masses: Any  # sum of the weights of each row
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Side:
     """One of the two tables, prepared for comparison."""
@@ -213,6 +225,7 @@ class _Side:
     texts: Sequence[Sequence[str]]
     numbers: Sequence[Any | None]
     months: Sequence[Any | None]
+    words: Sequence[_WordSet]  # of whole rows: all words, words with digits, words that look like codes
 
 
 @dataclass(frozen=True)
@@ -234,6 +247,7 @@ class PairFeatures:
         features = [_dots(a.rows, b.rows, first, second)]
         for column in range(len(a.columns)):
             features += _column_features(a, b, first, second, column)
+        features += _word_features(a, b, first, second)
         return np.column_stack(features).astype(np.float32)
 
 
@@ -268,6 +282,48 @@ def _column_features(a: _Side, b: _Side, first: Any, second: Any, column: int) -
     return features
 
 
+def _word_features(a: _Side, b: _Side, first: Any, second: Any) -> list[Any]:
+    """Compute, for each class of words, how much of each row the other one contains, and the rarity of the rarest common word.
+
+    Products are told apart by codes, which are often in the title of one table and in the description of the other.
+    """
+    features = []
+    for ours, theirs in zip(a.words, b.words, strict=True):
+        common = _dots(ours.weights, theirs.present, first, second)
+        shares = _shares(common, ours.masses[first]), _shares(common, theirs.masses[second])
+        features += [np.fmin(*shares), np.fmax(*shares)]
+    rarest = a.words[0].weights[first].multiply(b.words[0].present[second]).max(axis=1)
+    return [*features, rarest.toarray().ravel()]
+
+
+def _word_sets(tables: Sequence[Mapping[str, Sequence[Sequence[str]]]], sizes: tuple[int, int]) -> list[list[_WordSet]]:
+    """Return the words of whole rows of two tables, in three classes."""
+    vocabulary: dict[str, int] = {}
+    matrices = []
+    for columns, size in zip(tables, sizes, strict=True):
+        indices: list[int] = []
+        starts = [0]
+        for row in range(size):
+            words = {word for column in columns.values() for word in column[row]}
+            indices.extend(vocabulary.setdefault(word, len(vocabulary)) for word in sorted(words))
+            starts.append(len(indices))
+        matrices.append((indices, starts))
+    width = len(vocabulary)
+    incidence = [sparse.csr_matrix((np.ones(len(i), np.float32), i, s), shape=(len(s) - 1, width)) for i, s in matrices]
+    counts = np.asarray(sum(matrix.sum(axis=0) for matrix in incidence)).ravel()
+    rarity = np.log(sum(sizes) / np.maximum(counts, 1)) / np.log(max(2, sum(sizes)))
+    has_digit = np.array([any(c.isdigit() for c in word) for word in vocabulary], bool)
+    is_code = has_digit & np.array([len(word) >= 4 or not word.isdigit() for word in vocabulary], bool)
+    sides: list[list[_WordSet]] = [[], []]
+    for kept in (np.ones(width, bool), has_digit, is_code):
+        for side, matrix in zip(sides, incidence, strict=True):
+            present = (matrix @ sparse.diags(kept.astype(np.float32))).tocsr()
+            present.eliminate_zeros()
+            weights = (present @ sparse.diags(rarity.astype(np.float32))).tocsr()
+            side.append(_WordSet(weights, present, np.asarray(weights.sum(axis=1)).ravel()))
+    return sides
+
+
 def _dots(a: Any, b: Any, first: Any, second: Any) -> Any:
     """Return the dot products of rows of two matrices, pair by pair."""
     return np.asarray(a[first].multiply(b[second]).sum(axis=1)).ravel()
@@ -284,6 +340,7 @@ def pair_features(
     words = [{name: without_boilerplate(words_by_text(texts)) for name, texts in table.items()} for table in (a, b)]
     vectors = term_vectors((words[0], words[1]), aligned, sizes)
     typed = [(_both(a[x], b[y], _numbers), _both(a[x], b[y], _months)) for x, y in aligned]
+    word_sets = _word_sets(words, sizes)
     sides = []
     for side in (0, 1):
         columns = [pair[side] for pair in vectors.columns]
@@ -299,6 +356,7 @@ def pair_features(
                 texts=[[" ".join(text) for text in words[side][names[side]]] for names in aligned],
                 numbers=[numbers[side] if numbers else None for numbers, _ in typed],
                 months=[months[side] if months else None for _, months in typed],
+                words=word_sets[side],
             )
         )
     return PairFeatures((sides[0], sides[1]))
