@@ -38,6 +38,16 @@ APPLICATIONS = {  # home page, records per page (0: unknown), whether the pages 
     "kiwix": ("http://127.0.0.1:8210/", 0, False),
     "redmine": ("http://127.0.0.1:8209/", 0, False),
     "tiddlywiki": ("http://127.0.0.1:8110/", 0, False),
+    "kerko": ("http://127.0.0.1:8305/", 20, True),
+    "hyperkitty": ("http://127.0.0.1:8215/", 10, True),
+    "evershop": ("http://127.0.0.1:8310/", 0, False),
+    "vitepress": ("http://127.0.0.1:8307/", 0, False),
+    "mlflow": ("http://127.0.0.1:8312/", 0, False),
+    "webforms": ("http://127.0.0.1:8401/", 0, False),
+    "datatables": ("http://127.0.0.1:8402/", 0, False),
+    "railsjobs": ("http://127.0.0.1:8404/", 0, False),
+    "graphql": ("http://127.0.0.1:8409/", 0, False),
+    "rt": ("http://127.0.0.1:8403/", 0, False),
 }
 
 

@@ -113,6 +113,9 @@ class LinkContext:
     # names of the arguments that hold the query; None: the arguments with its value
     query_fields: tuple[str, ...] | None = None
     is_search: bool = False  # address or button of the form say that it searches
+    is_typed: bool = (
+        False  # a script posts what was typed into a search box; verbs in it are steps of the page's framework
+    )
     is_script: bool = False  # a script that a page loads; its file name says nothing
 
 

@@ -41,6 +41,22 @@ def test_page_fills_its_list_by_a_post(address: str, is_sent: bool) -> None:
     assert SearchOnlyPolicy().may_post(request, "", "") is is_sent
 
 
+@pytest.mark.parametrize(
+    ("address", "body", "is_sent"),
+    [
+        ("/_app/update-component", b'{"inputs":[{"id":"box","value":"lima"}]}', True),
+        ("/livewire/update", b'{"components":[{"updates":{"text":"lima"},"calls":[]}]}', True),
+        ("/cart/delete", b'{"item":"lima"}', False),
+        ("/live/update", b'{"calls":[{"method":"deleteAll","params":["lima"]}]}', False),
+        ("/live/update", b'{"updates":{"text":"bern"}}', False),
+    ],
+)
+def test_what_a_page_posts_for_a_typed_word(address: str, body: bytes, is_sent: bool) -> None:
+    """A POST that contains what is typed into a search box is sent, unless it names something that changes the site."""
+    request = Request(url=f"http://x{address}", method="POST", body=body, content_type="application/json", query="lima")
+    assert SearchOnlyPolicy().may_post(request, "", "") is is_sent
+
+
 def test_passive_of_an_acting_word_describes_a_thing() -> None:
     """A link in a sentence about registered companies or deleted entries may be followed; one that registers may not."""
     for text, is_acting in (

@@ -16,6 +16,7 @@ from upwell.discover.probe_words import nonsense, trial_words
 from upwell.discover.steps import Steps, fetch, is_usable, show_page
 from upwell.discover.trial import MIN_NEW_ITEMS, Accepted, Trials, items_of_page, try_interface, without_query
 from upwell.lexicon.frequent_words import broad_queries
+from upwell.lexicon.phrases import MORE, MORE_RESULTS
 from upwell.page.language import language_of
 from upwell.page.tree import TagTree, read
 from upwell.source.script_paging import changes_for
@@ -30,6 +31,7 @@ from upwell.types import (
     Request,
     SearchInterface,
     TypedInterface,
+    TypedQuery,
 )
 from upwell.urls.acting import acting_evidence, posts_without_search
 from upwell.urls.request_values import mark
@@ -103,7 +105,7 @@ class SearchOnlyPolicy:
         )
 
     def may_post(self, request: Request, page: str, url: str) -> bool:
-        """Return True if a POST is a search: a search form sends it, or it contains the query and its address, or the name of the query, says so.
+        """Return True if a POST is a search: a search form sends it, or it contains what is typed into a search box and does not act.
 
         Before anything is typed, a page fills its list: the address must say that it searches.
         """
@@ -118,12 +120,16 @@ class SearchOnlyPolicy:
         if not request.query:
             return not posts_without_search(request) and not acting_evidence(request)
         interface = interface_of_request(replace(request, query=""), request.query)
-        if interface is None:
-            return False
-        return not (posts_without_search(request) and posts_without_search(interfaces.fill(interface, "")))
+        return interface is not None and not acting_evidence(interfaces.fill(interface, ""))
 
     def may_click(self, label: str) -> bool:
-        """Return True if a button that seems to open a search box may be clicked: its label does not act."""
+        """Return True if a button that seems to open a search box, or to show more, may be clicked: its label does not act.
+
+        >>> SearchOnlyPolicy().may_click("Cargar más"), SearchOnlyPolicy().may_click("Cargar documento")  # "load" and "upload"
+        (True, False)
+        """
+        if any(phrase.fullmatch(" ".join(label.split())) for phrase in (MORE, MORE_RESULTS)):
+            return True
         return not acting_evidence(Request(url="", context=LinkContext(label=label, is_button=True)))
 
     def words_to_type(self, page: str, url: str) -> tuple[str, ...]:
@@ -194,10 +200,21 @@ def _try_requests(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[N
             if shape in tried or len(tried) >= trials.limits.interfaces:
                 continue
             tried.add(shape)
+            own = _of_shown_page(typed, request)
+            if own is not None and (yield from try_interface(trials, own, page, typed.query)):
+                return
             changes = changes_for(interface, shown.steps, request)
             interface = replace(interface, page_changes=changes)
             if (yield from try_interface(trials, interface, page, typed.query)):
                 return
+
+
+def _of_shown_page(typed: TypedQuery, request: Request) -> SearchInterface | None:
+    """Return the page that shows the answer as an interface, if a script requested a part of it by a header; None otherwise."""
+    is_part = bool(request.headers) and request.method == "GET"
+    if not is_part or urlsplit(typed.url)[:3] != urlsplit(request.url)[:3] or "#" in typed.url:
+        return None
+    return interface_of_request(Request(url=typed.url), typed.query)
 
 
 def _try_index(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[None]:

@@ -187,10 +187,11 @@ def fill(interface: SearchInterface, query: str) -> Request:
     >>> fill(AddressInterface(url="http://x/find/{query}"), "two words").url
     'http://x/find/two%20words'
     """
-    # its address or button said so when it was found, or the user named it; or the name of the value with the query says so
-    is_search = interface.via == "form" or _names_a_search(interface)
+    # its address, button or box said so when it was found, or the user named it; or the name of the value with the query says so
+    is_typed = interface.via == "browser" and interface.method == "POST"
+    is_search = interface.via == "form" or is_typed or _names_a_search(interface)
     query_fields = (interface.query_field,) if interface.query_field else None
-    context = LinkContext(is_search=is_search, query_fields=query_fields)
+    context = LinkContext(is_search=is_search, is_typed=is_typed, query_fields=query_fields)
     return replace(_filled(interface, query), headers=interface.headers, context=context)
 
 

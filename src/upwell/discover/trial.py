@@ -6,7 +6,6 @@ reach    the records behind an interface; interfaces with the same reach are one
 preset   value of a select or radio button in a search form; it may hide records
 """
 
-import json
 import re
 from dataclasses import dataclass, field, replace
 from urllib.parse import unquote, urldefrag, urlsplit
@@ -20,9 +19,9 @@ from upwell.discover.steps import HOW_TO_LOG_IN, Steps, fetch, is_usable, with_f
 from upwell.lexicon import argument_names as names
 from upwell.lexicon.frequent_words import broad_queries
 from upwell.lexicon.phrases import NOTHING_FOUND
-from upwell.page.formats import is_json, read_page
+from upwell.page.formats import is_json, json_value, read_page
 from upwell.page.language import language_of
-from upwell.page.tree import TagTree
+from upwell.page.tree import TagTree, read
 from upwell.types import Form, FormInterface, IndexInterface, Response, SearchInterface, Via
 from upwell.urls.arguments import spellings
 
@@ -40,6 +39,7 @@ __all__ = [
 
 MIN_TEXT_CHARS = 21  # length from which a text of a page is an item; shorter ones are labels
 MIN_JSON_TEXT_CHARS = 3  # length from which a string in JSON is an item
+MARKUP = re.compile(r"<[a-z][^<>]*>[^<]*<", re.I)  # in a string that contains HTML
 MIN_NEW_ITEMS = 3  # new items that an answer needs; a record is at least a link and a text
 # Words with the same response as nonsense, byte for byte, before an interface counts as a static file, unless it says that nothing was found.
 MAX_STATIC_ANSWERS = 4
@@ -128,16 +128,18 @@ def items_of_response(response: Response) -> frozenset[str]:
     if not is_json(response.body, response.headers.get("Content-Type", "")):
         return items_of_page(read_page(response.body, response.url, response.headers))
     try:
-        waiting: list[object] = [json.loads(response.body)]
+        waiting: list[object] = [json_value(response.body)]
     except (ValueError, RecursionError):
         return frozenset()
-    texts = set()
+    texts: set[str] = set()
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):
             waiting += value.values()
         elif isinstance(value, list):
             waiting += value
+        elif isinstance(value, str) and MARKUP.search(value):  # a part of a page
+            texts |= items_of_page(read(value, url=response.url))
         elif isinstance(value, str) and len(value) >= MIN_JSON_TEXT_CHARS:
             texts.add(value)
     return frozenset(texts)
@@ -216,7 +218,12 @@ def try_interface(trials: Trials, interface: SearchInterface, page: TagTree, typ
         bodies.add(answer.body)
         answers += 1
         last_page = read_page(answer.body, answer.url, answer.headers)
-        if len(bodies) == 1 and answers == MAX_STATIC_ANSWERS and not any(map(NOTHING_FOUND.search, last_page.chunks)):
+        if (
+            len(bodies) == 1
+            and answers == MAX_STATIC_ANSWERS
+            and any(for_nonsense)  # an answer without anything says that nothing was found
+            and not any(map(NOTHING_FOUND.search, last_page.chunks))
+        ):
             trials.is_static = True
             break
         if trials.accepted and urlsplit(answer.url).path != answer_path:

@@ -134,9 +134,15 @@ MAX_ANSWER_SECONDS = (
 )
 KEY_DELAY_MILLISECONDS = 20  # between typed characters
 BLOCKED_TYPES = ("image", "media", "font", "websocket", "manifest", "ping", "texttrack", "eventsource")  # of resources
-# Headers of a page's request that are forwarded; the Fetcher sets the others and the cookies.
-FORWARDED_HEADERS = ("accept", "content-type", "x-requested-with", "accept-language")
-FRAGMENT_HEADERS = ("hx-", "x-requested-with")  # prefixes of headers by which a script requests a part of a page
+# Headers of a page's request that are not forwarded: the Fetcher sets them and the cookies, or they would change the method.
+NOT_FORWARDED = re.compile(
+    r":|(?:cookie|host|origin|referer|user-agent|accept-encoding|connection|content-length|transfer-encoding|te|upgrade|expect|keep-alive|"
+    r"range|purpose|dnt|cache-control|pragma|priority)$|(?:sec|proxy|if|upgrade|access-control)-|.*method",
+    re.I,
+)
+BROWSER_HEADERS = ("content-type", "accept-language")  # forwarded headers that no script needs to have set
+# Headers with the key that a page gives to all visitors; those of a user who logged in are not kept.
+LOGIN_HEADER = re.compile(r"auth|token|key|secret|session|csrf|xsrf|jwt")
 # Headers of an answer that the page does not get: wrong after decoding, or they would let the page do more.
 REMOVED_HEADERS = (
     "content-encoding",
@@ -669,15 +675,12 @@ class _Visit:
         ):
             raise Forbidden(f"POST {request.url} is not sent: it may not be a search")
         if request.method == "POST":
-            request = replace(request, context=LinkContext(is_search=True))  # the policy found a search
-        headers = {
-            name: value
-            for name, value in page_request.headers.items()
-            if name in FORWARDED_HEADERS or name.startswith(FRAGMENT_HEADERS)
-        }
+            # the policy found a search
+            request = replace(request, context=LinkContext(is_search=True, is_typed=self._is_typed))
+        headers = {name: value for name, value in page_request.headers.items() if not NOT_FORWARDED.match(name)}
         request = replace(request, query=self._query if self._is_typed else "")
         if self._is_typed and kind in ("xhr", "fetch"):
-            own = tuple(sorted((name, value) for name, value in headers.items() if name.startswith(FRAGMENT_HEADERS)))
+            own = _headers_of_script(headers, hides_login=self.net.access.has_secrets)
             call = replace(request, query="", headers=own)
             self.calls.append(call)
             response = self._recorded(await self.chromium.data(request, headers))
@@ -785,6 +788,23 @@ def _sample_of_data(bodies: Mapping[str, bytes]) -> str:
     """Return rows of data fetched by scripts as HTML, because their words occur in records."""
     rows = [row for body in bodies.values() for row in largest_collection(body)[:SAMPLED_ROWS]]
     return "".join(f"<p>{html.escape(' '.join(row.values()))}</p>" for row in rows)
+
+
+def _headers_of_script(headers: Mapping[str, str], *, hides_login: bool) -> tuple[tuple[str, str], ...]:
+    """Return the headers that a script set itself: by which it asks for a part of a page, names its key, or the token of the page.
+
+    >>> _headers_of_script({"accept": "*/*", "content-type": "text/plain", "hx-request": "true", "apikey": "x"}, hides_login=False)
+    (('apikey', 'x'), ('hx-request', 'true'))
+    """
+    return tuple(
+        sorted(
+            (name, value)
+            for name, value in headers.items()
+            if name not in BROWSER_HEADERS
+            and (name, value) != ("accept", "*/*")
+            and not (hides_login and LOGIN_HEADER.search(name))
+        )
+    )
 
 
 def _calls_of(stored: Iterable[dict[str, Any]]) -> tuple[Request, ...]:

@@ -68,6 +68,9 @@ def _inflate(data: bytes, window: int) -> bytes:
 
 # Values of a response: JSON, CSV, XML, and the literals of scripts.
 
+FIRST_WINDOW = 4096  # characters of a script in which the end of a JSON literal is searched first …
+WINDOW_GROWTH = 16  # … and the factor by which they grow while the literal continues
+LONGEST_TOKEN = 10  # characters of a JSON value or escape that the end of these characters may cut
 MIN_CHARS = 200  # shortest literal that is parsed; a shorter one contains no list of records
 MAX_ELEMENT_NAMES = 50  # safety limit: names of XML elements that are tried as rows, the most frequent first
 MIN_ELEMENTS = 3  # rows of a CSV table, and equal elements of an XML document, that make a list
@@ -146,7 +149,7 @@ def _script_literals(text: str) -> Iterator[object]:
         value, end = None, start
         if text[start] in "[{":
             try:
-                value, end = decoder.raw_decode(text, start)
+                value, end = _read_json(decoder, text, start)
             except (ValueError, RecursionError):
                 value, end = _read_literal(text, start)
         elif (token := TOKEN.match(text, start)) is not None and token["string"]:
@@ -161,6 +164,25 @@ def _script_literals(text: str) -> Iterator[object]:
         if value is not None and end - start >= MIN_CHARS:
             yield value
         at = max(at, end)
+
+
+def _read_json(decoder: json.JSONDecoder, text: str, start: int) -> tuple[object, int]:
+    """Parse the JSON that begins at a place of a script; return its value and its end, or raise ValueError.
+
+    Only a part of the script is given to the decoder, because its errors count all lines before them.
+    """
+    size = FIRST_WINDOW
+    while True:
+        part = text[start : start + size]
+        try:
+            value, end = decoder.raw_decode(part)
+        except json.JSONDecodeError as error:
+            is_cut = error.pos >= len(part) - LONGEST_TOKEN or error.msg.startswith("Unterminated")
+            if len(part) < size or not is_cut:
+                raise
+            size *= WINDOW_GROWTH
+        else:
+            return value, start + end
 
 
 def _read_literal(text: str, start: int) -> tuple[object, int]:

@@ -20,6 +20,7 @@ __all__ = [
     "is_json",
     "is_plain_text",
     "json_as_html",
+    "json_value",
     "plain_as_html",
     "read_page",
 ]
@@ -223,22 +224,81 @@ def _texts(tree: TagTree, first: int, last: int) -> list[str]:
     ]
 
 
+# Start of a row of numbered JSON, as scripts receive from components on the server: number, then JSON or the length of a text in bytes.
+NUMBERED_ROW = re.compile(rb"([0-9a-f]{1,8}):(?:T([0-9a-f]{1,8}),|(?=[\[{\"$:A-Zntf\d-]))")
+REFERENCE_TO_ROW = re.compile(r"\$([0-9a-f]{1,8})")
+
+
 def is_json(body: bytes, content_type: str = "") -> bool:
-    """Return True if a response is JSON, judged by its content type or its first bytes.
+    """Return True if a response is JSON, in one piece or in numbered rows, judged by its content type or its first bytes.
 
     >>> is_json(b' {"a": 1}'), is_json(b"[Home] | <a href=/>"), is_json(b"", "application/json; charset=utf-8")
     (True, False, True)
+    >>> is_json(b'0:{"a":"$@1"}\\n1:{"n":3}\\n', "text/x-component"), is_json(b"1:1 scale models", "text/plain")
+    (True, False)
     """
     if "json" in content_type.lower():
         return True
     start = body[:64].lstrip(b"\xef\xbb\xbf \t\r\n")
-    if start[:1] not in (b"{", b"["):
+    if start[:1] not in (b"{", b"[") and (
+        "html" in content_type or "text/plain" in content_type or not NUMBERED_ROW.match(start)
+    ):
         return False
     try:
-        json.loads(body)
+        json_value(body)
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def json_value(body: bytes) -> object:
+    """Return the value of a JSON document; a list of values if it has one on each line, numbered or not. Raise ValueError if it is not JSON.
+
+    >>> json_value(b'{"a":1}\\n{"a":2}')
+    [{'a': 1}, {'a': 2}]
+    >>> json_value(b'0:{"a":"$@1"}\\n2:T5,Lima\\n1:{"items":[{"text":"$2"}]}\\n')
+    [{'a': '$@1'}, {'items': [{'text': 'Lima\\n'}]}]
+    """
+    try:
+        return json.loads(body)
+    except ValueError:
+        if NUMBERED_ROW.match(body):
+            return _numbered_rows(body)
+        lines = body.split(b"\n")
+        if len(lines) == 1 or not lines[0].startswith((b"{", b"[")):
+            raise
+        return [json.loads(line) for line in lines if line.strip()]
+
+
+def _numbered_rows(body: bytes) -> list[object]:
+    """Return the objects and lists of numbered JSON, with the texts that they refer to."""
+    texts: dict[str, str] = {}
+    values: list[object] = []
+    at = 0
+    while row := NUMBERED_ROW.match(body, at):
+        if row[2] is not None:
+            end = row.end() + int(row[2], 16)
+            texts[row[1].decode()] = body[row.end() : end].decode("utf-8", "replace")
+            at = end
+            continue
+        end = body.find(b"\n", row.end())
+        end = end if end >= 0 else len(body)
+        if body[row.end() : row.end() + 1] in (b"{", b"["):  # other rows name scripts and hints
+            values.append(json.loads(body[row.end() : end]))
+        at = end + 1
+    if at < len(body) or not values:
+        raise ValueError("these are not numbered rows of JSON")
+    return [_with_texts(value, texts) for value in values] if texts else values
+
+
+def _with_texts(value: object, texts: Mapping[str, str]) -> object:
+    if isinstance(value, dict):
+        return {name: _with_texts(inner, texts) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_with_texts(inner, texts) for inner in value]
+    if isinstance(value, str) and (reference := REFERENCE_TO_ROW.fullmatch(value)):
+        return texts.get(reference[1], value)
+    return value
 
 
 def json_as_html(body: bytes) -> str:
@@ -250,7 +310,7 @@ def json_as_html(body: bytes) -> str:
     Keys of a nested object are prefixed with its key (`price_amount`). Texts that are HTML keep their elements and links. Invalid JSON becomes an empty page.
     """
     try:
-        return _value_as_html(json.loads(body), MAX_DEPTH, "")
+        return _value_as_html(json_value(body), MAX_DEPTH, "")
     except (ValueError, RecursionError):
         return ""
 

@@ -6,7 +6,6 @@ the names of arguments and members (`cursor_request`). What shows that an answer
 cursor   a value of an answer that the request for the next page repeats
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ from urllib.parse import urljoin, urlsplit
 
 from upwell.lexicon import argument_names as names
 from upwell.page.embedded_data import MIN_ROWS
+from upwell.page.formats import is_json, json_value
 from upwell.types import PageChange, PageStep, Request, Response, SearchInterface
 from upwell.urls.request_values import Place, Scalar, name_of, values, with_value
 
@@ -29,6 +29,7 @@ __all__ = [
 
 MAX_CHARS = 20_000_000  # longer answers are not searched for cursors
 MAX_COUNT = 10_000_000  # a larger number is a time or an identifier, not a position
+SECOND_PAGE = 2  # number of the second page, if pages are counted from 1
 MIN_CURSOR_CHARS = 2  # a shorter text occurs in any answer by chance
 LAST_ITEM = "#-1"  # step of a place: the last item of a list
 
@@ -61,6 +62,9 @@ def learn_changes(step: PageStep) -> tuple[PageChange, ...]:
     >>> following = Request(url="http://x/api?q=a&after=b7")
     >>> learn_changes(PageStep(request=Request(url="http://x/api?q=a"), following=following, answer='{"page": {"end": "b7"}}'))
     (PageChange(kind='cursor', place=('argument', 'after', '0'), source=('.page', '.end')),)
+    >>> first, following = (Request(url="http://x/", method="POST", body=body) for body in (b'["a",null]', b'["a",1025]'))
+    >>> learn_changes(PageStep(request=first, following=following, answer='{"last": 1025, "items": [{"id": 1024}, {"id": 1025}]}'))
+    (PageChange(kind='cursor', place=('body', '#1'), source=('.last',)),)
     """
     first, following = step.request, step.following
     if first.method != following.method:
@@ -108,7 +112,10 @@ def _counted(place: Place, before: Scalar, after: Scalar, rows: int, sizes: set[
     now, then = _number(after), _number(before)
     if now is None or (before is not None and then is None) or not 0 <= now <= MAX_COUNT:
         return None
-    of_first = now if now > 1 and (now == rows or now in sizes) else 1  # the first page is requested without it
+    is_offset = now > 1 and (now == rows or now in sizes)
+    if then is None and now > SECOND_PAGE and not is_offset:
+        return None  # an identifier: the last record of the first page
+    of_first = now if is_offset else 1  # the first page is requested without it
     step = of_first if then is None else now - then
     if step < 1:
         return None
@@ -295,11 +302,11 @@ def sent_size(request: Request, shown: int) -> bool:
 def _json(body: bytes | str) -> object:
     if len(body) > MAX_CHARS:
         return None
-    text = body if isinstance(body, str) else body.decode("utf-8", "replace")
-    if text.lstrip("\ufeff \t\r\n")[:1] not in ("{", "["):
+    content = (body.encode() if isinstance(body, str) else body).removeprefix(b"\xef\xbb\xbf")
+    if not is_json(content):
         return None
     try:
-        return json.loads(text.lstrip("\ufeff"))
+        return json_value(content)
     except (ValueError, RecursionError):
         return None
 

@@ -142,6 +142,12 @@ COMMAND_WORDS = frozenset((
     "nu", "teraz", "simdi", "bu",
 ))  # fmt: skip
 NUMBERED = re.compile(r"(?<=\D)\d++$")  # segment that names a page by a noun and a number: post-143
+FRAMEWORK_PLACES = (
+    "path",
+    "name",
+    "value",
+    "camel",
+)  # where frameworks write verbs: "/update", "syncInput", "sendEvent"
 MUTATION = re.compile(r"^\s*+(?:#[^\n]*+\s*+)*+mutation\b", re.I)
 GRAPHQL_READ = re.compile(r"^\s*+(?:#[^\n]*+\s*+)*+(?:query\b|\{)", re.I)
 SENTENCE_END = re.compile(r"[.!?;:\n]")
@@ -254,6 +260,10 @@ def acting_hits(request: Request) -> list[Hit]:
             hits += _field_hits("_method", value)
     if context is not None:
         hits += _context_hits(context)
+        if context.is_typed:
+            hits = [
+                hit for hit in hits if hit.feature.endswith("strong") or not hit.feature.startswith(FRAMEWORK_PLACES)
+            ]
     return hits
 
 
@@ -371,13 +381,18 @@ def _url_hits(url: str, query_fields: tuple[str, ...], charset: str, is_script: 
 
 
 def _without_file(path: str) -> str:
-    """Remove the file name of a script, which names a thing (`/js/cart.js`); a lone name outside of folders for scripts stays."""
+    """Remove the file name of a script, which names a thing (`/js/cart.js`), and folders for scripts; a lone name outside of them stays.
+
+    >>> _without_file("/app/build/main_view.js"), _without_file("/build/delete.js"), _without_file("/delete.js")
+    ('/app', '', '/delete.js')
+    """
     folder, _, name = path.rpartition("/")
     if not STATIC_FILE.search(name):
         return path
     stem_words = _split(STATIC_FILE.sub("", name))
-    folders = {part.lower() for part in folder.split("/")}
-    return folder if len(stem_words) > 1 or folders & STATIC_FOLDERS else path
+    folders = folder.split("/")
+    others = [part for part in folders if part.lower() not in STATIC_FOLDERS]
+    return "/".join(others) if len(stem_words) > 1 or len(others) < len(folders) else path
 
 
 @lru_cache(MAX_CACHED)
