@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -33,6 +34,7 @@ __all__ = ["Outcomes", "demo", "forms", "harvest", "print_harvest", "probe"]
 FEW_SITES = 20  # up to this number each site is printed in full, with a table at the end; above it, one line per site
 EARLY_STOPS = ("interrupted", "blocked", "forbidden")  # reasons to stop that lead to exit code 3
 CHANGED = 4  # exit code for --exit-code if a refresh finds new, changed or gone records
+PAUSE_SECONDS = 1.0  # of a server that waits for Ctrl-C; Windows does not interrupt a longer sleep in every case
 SAMPLE_ROWS = 5  # rows of the table that `demo` prints
 
 
@@ -394,7 +396,6 @@ def _print_sample(result: "Result") -> None:
 
 def _serve(switches: "Switches", port: int, as_json: bool) -> None:
     """Run the demo site until Ctrl-C, then print the requests that it received."""
-    import signal
     from contextlib import suppress
     from dataclasses import asdict
 
@@ -404,7 +405,8 @@ def _serve(switches: "Switches", port: int, as_json: bool) -> None:
         with serve(switches, port=port) as site:
             print(f"the demo site is at {site.url} (stop it with Ctrl-C)", file=sys.stderr, flush=True)
             with suppress(KeyboardInterrupt):
-                signal.pause()
+                while True:
+                    time.sleep(PAUSE_SECONDS)
             for received in site.received if as_json else ():
                 print(json.dumps(asdict(received)))
             print(f"{len(site.received)} requests received", file=sys.stderr)

@@ -8,11 +8,13 @@ import os
 import sqlite3
 from pathlib import Path
 
+from upwell.operating_system import open_in_folder
+
 __all__ = ["disk_problem", "open_without_links", "write_whole"]
 
 DISK_ERRORS = (
     errno.ENOSPC,
-    errno.EDQUOT,
+    getattr(errno, "EDQUOT", errno.ENOSPC),  # Windows has no quotas of this kind
     errno.EFBIG,
     errno.EROFS,
     errno.EACCES,
@@ -34,11 +36,7 @@ FULL = (
 def open_without_links(path: str, flags: int) -> int:
     """Open a file as the `opener` of `open`; raise OSError if the file or its folder is a symbolic link, or the file is a pipe or device."""
     folder, name = os.path.split(path)
-    parent = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666, dir_fd=parent)
-    finally:
-        os.close(parent)
+    return open_in_folder(folder, name, flags)
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
