@@ -21,6 +21,7 @@ from upwell.cli.network import asks_sites, manners_of, values_for
 from upwell.cli.printing import as_json_text, print_result, printable, table_lines, warn
 from upwell.config import Settings
 from upwell.errors import Crashed, Interrupted, UpwellError
+from upwell.places import sites_of
 
 if TYPE_CHECKING:
     from upwell.demo import Switches
@@ -44,6 +45,7 @@ class Outcomes:
 
     sites: int
     as_json: bool
+    left_out: int = 0  # lines of files that are no addresses
     results: "list[Result | UpwellError]" = field(default_factory=list)  # only for at most FEW_SITES sites
     ended: int = 0
     failed: int = 0
@@ -91,7 +93,7 @@ class Outcomes:
             return 3 if self.is_interrupted or not self.ended else 1
         if self.has_crashed:
             return 1
-        return 3 if self.failed or self.has_stopped_early or self.ended < self.sites else 0
+        return 3 if self.failed or self.left_out or self.has_stopped_early or self.ended < self.sites else 0
 
     def _print_all(self) -> None:
         from upwell.cli.display import lines_of_many
@@ -193,14 +195,14 @@ def harvest(
     from upwell.cli.progress import ProgressLine
     from upwell.engines.processes import fork_ahead
 
-    sites = options.checked_sites(places)
+    sites, left_out = options.checked_sites(places, warn)
     if engine in ("local", "processes"):
         fork_ahead()  # the progress line has a thread
     typed = _typed(places, context.params["allow"] or ())
     jobs = (
         _job(site, values_for(context, site), is_typed=site in typed, is_one_of_many=len(sites) > 1) for site in sites
     )
-    outcomes = Outcomes(len(sites), as_json)
+    outcomes = Outcomes(len(sites), as_json, left_out=left_out)
     with (
         ProgressLine(total_budget or _budget(context, sites), not as_json, log) as observe,
         RecordPipe(pipe) as on_record,
@@ -266,7 +268,7 @@ class RecordPipe:
 
 def _typed(places: Sequence[str], allow: Sequence[str]) -> set[str]:
     """Return the sites that the user typed: not the lines of a file, unless --allow names the file."""
-    return {*places, *(site for place in places if place in allow for site in options.checked_sites([place]))}
+    return {*places, *(site for place in places if place in allow for site in sites_of([place]))}
 
 
 def _budget(context: typer.Context, sites: Sequence[str]) -> int:

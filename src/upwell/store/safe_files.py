@@ -10,7 +10,7 @@ from pathlib import Path
 
 from upwell.operating_system import open_in_folder
 
-__all__ = ["disk_problem", "open_without_links", "write_whole"]
+__all__ = ["disk_problem", "file_problem", "open_without_links", "write_whole"]
 
 DISK_ERRORS = (
     errno.ENOSPC,
@@ -30,6 +30,7 @@ FULL = (
     "unable to open database",
     "No space left",
     "File too large",
+    "Permission denied",
 )
 
 
@@ -66,3 +67,10 @@ def disk_problem(error: BaseException | None) -> str:
             return " ".join(str(error).split())[:200]
         error = error.__cause__ or error.__context__
     return ""
+
+
+def file_problem(error: BaseException) -> str:
+    """Return which file or folder was refused and why, for an error that no verb explains better; "" if none was."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    return disk_problem(error)
