@@ -94,7 +94,7 @@ def _print_version(is_wanted: bool) -> None:
     from upwell import __version__
     from upwell.native import compiled
 
-    print(f"upwell {__version__}", flush=True)
+    print(f"upwell {__version__} (native code {'missing' if compiled is None else 'active'})", flush=True)
     if compiled is None:
         warn(
             "WARNING: the compiled module is missing or belongs to another version, so pages are read by much slower Python code."
