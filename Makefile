@@ -4,9 +4,9 @@ BIN := .venv/bin
 export OMP_NUM_THREADS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test plain wheel golden quality speed clean
+.PHONY: help setup demo test plain wheel release-check docs coverage golden quality speed history clean
 help: ## show this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
 setup: .venv/.ready ## create the virtual environment with the upwell command, and install system packages
 	@sh scripts/system-packages.sh chromium
@@ -37,6 +37,15 @@ wheel: setup ## build a wheel in dist/, with the native code if a compiler is av
 	@$(BIN)/python -m pip wheel --quiet --no-deps -w dist .
 	@ls dist/*.whl
 
+release-check: setup ## build sdist and wheel, and check everything that can be checked before a tag
+	@$(BIN)/python scripts/release_check.py
+
+coverage: setup ## run the tests with coverage of lines and branches; the report is coverage-report/index.html
+	@$(BIN)/python -m pip install --quiet -c constraints.txt coverage
+	@$(BIN)/python -m coverage run -m pytest -p no:xdist -p no:cacheprovider || (test "$(ANYWAY)" && true)
+	@$(BIN)/python -m coverage combine --quiet; $(BIN)/python -m coverage html --quiet
+	@$(BIN)/python -m coverage report --skip-covered --sort=cover | tail -40
+
 golden: setup ## show what is read differently in the saved answers of tests/golden (ACCEPT=1 accepts it, RECORD=1 saves the answers again)
 	$(BIN)/python -m tests.golden $(if $(RECORD),--record) $(if $(ACCEPT),--accept)
 
@@ -47,4 +56,4 @@ speed: setup ## measure speed as ratios to named references, as one table (CORPO
 	$(BIN)/python -m benchmarks.speed $(PARTS)
 
 clean: ## remove the files created by setup, test and demo
-	rm -rf .venv demo-harvest .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build src/upwell/native/*.so
+	rm -rf .venv demo-harvest .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage* coverage-report site build src/upwell/native/*.so

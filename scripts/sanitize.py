@@ -49,14 +49,16 @@ def main(every: str = "1", first: str = "0") -> int:
         sources = sorted(map(str, (ROOT / "src/upwell/native").glob("*.c")))
         include = f"-I{sysconfig.get_path('include')}"
         build = ["gcc", "-fsanitize=address,undefined", *FLAGS, include, *sources, "-o", str(module)]
-        subprocess.run(build, check=True)  # noqa: S603 # our own sources
-        library = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)  # noqa: S607 # the compiler on the path
+        subprocess.run(build, check=True)  # our own sources
+        library = subprocess.run(
+            ["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
+        )  # the compiler on the path
         settings = {
             "LD_PRELOAD": library.stdout.strip(), "ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=1",
             "PYTHONMALLOC": "malloc", "PYTHONPATH": scratch,
         }  # fmt: skip
         command = [sys.executable, __file__, "instrumented", every, first]
-        return subprocess.run(command, env={**os.environ, **settings}).returncode  # noqa: S603 # this file
+        return subprocess.run(command, env={**os.environ, **settings}).returncode  # this file
 
 
 def read_all(every: int, first: int) -> None:

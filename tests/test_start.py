@@ -17,6 +17,7 @@ import upwell
 from upwell import cli
 from upwell.cli import options
 from upwell.lazy import late_pattern
+from upwell.native import compiled
 from upwell.offline import blocks, extract
 from upwell.papers import thor as clusters
 from upwell.papers import yuan as select
@@ -75,18 +76,19 @@ def test_every_public_name_can_be_imported_and_no_other() -> None:
 
 
 def test_version() -> None:
-    """`upwell --version` prints the installed version."""
+    """`upwell --version` prints the installed version, and whether the native code is active."""
+    native = "active" if compiled is not None else "missing"
     assert python("import sys; sys.argv[1:] = ['--version']; from upwell.cli import main; main()") == (
-        f"upwell {version('upwell')}\n"
+        f"upwell {version('upwell')} (native code {native})\n"
     )
 
 
 def test_the_version_warns_if_the_compiled_module_is_missing() -> None:
-    """On stderr, with what to do; stdout still has only the version."""
+    """On stderr, with what to do; stdout has the version."""
     block = "import sys; sys.modules['upwell.native._native'] = None; sys.argv[1:] = ['--version']; "
     code = block + "from upwell.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == f"upwell {version('upwell')}\n"
+    assert done.stdout == f"upwell {version('upwell')} (native code missing)\n"
     assert "WARNING: the compiled module is missing" in done.stderr
     assert "pip install --force-reinstall upwell" in done.stderr
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from upwell.errors import WrongUsage
 from upwell.urls.hosts import host_and_port, is_loopback
 
-__all__ = ["address_of", "addresses_to_try", "shown", "sites_of"]
+__all__ = ["address_of", "addresses_to_try", "is_list", "listed_sites", "shown", "sites_of"]
 
 SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.I)
 FILE_ENDINGS = (".txt", ".csv", ".tsv", ".list", ".lst", ".json", ".jsonl", ".html", ".htm")  # not top-level domains
@@ -19,18 +19,28 @@ def sites_of(places: Iterable[str]) -> list[str]:
     """Return the distinct sites of some places: a place is a URL, or a file with one URL per line (lines with # are comments)."""
     sites: list[str] = []
     for place in places:
-        if SCHEME.match(place) or not Path(place).is_file():
+        if not is_list(place):
             sites.append(place)
             continue
-        try:
-            text = Path(place).read_text(encoding="utf-8-sig", errors="replace")
-        except OSError as error:
-            raise WrongUsage(f"{place} cannot be read ({error.strerror})") from error
-        lines = (line.strip() for line in text.splitlines())
-        sites += [line for line in lines if line and not line.startswith("#")]
+        sites += [line for _, line in listed_sites(place)]
     if not sites:
         raise WrongUsage("there is no address to harvest; name one, or a file with one per line")
     return list(dict.fromkeys(sites))
+
+
+def is_list(place: str) -> bool:
+    """Return True if a place is a file with one site per line."""
+    return not SCHEME.match(place) and Path(place).is_file()
+
+
+def listed_sites(file: str) -> list[tuple[int, str]]:
+    """Return the sites of a file, each with the number of its line."""
+    try:
+        text = Path(file).read_text(encoding="utf-8-sig", errors="replace")
+    except OSError as error:
+        raise WrongUsage(f"{file} cannot be read ({error.strerror})") from error
+    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1)]
+    return [(number, line) for number, line in lines if line and not line.startswith("#")]
 
 
 def shown(place: str) -> str:

@@ -303,7 +303,7 @@ class FolderStatus:
     records: int
     requests: int
     statement: str  # coverage statement of the last run
-    stopped: str  # why it ended, or "running", or "not finished"
+    stopped: str  # why it ended, or "running", "not finished", or "failed"
     next_hour: Mapping[str, int]  # requests, and the new records expected from them
     files: tuple[str, ...]
     bytes: int  # of all files; for a URL without the archive

@@ -28,6 +28,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, NoReturn
 
+from upwell.operating_system import CAN_FORK, KILL
 from upwell.signals import end_program, leave
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def begin(board: Board, supervisor: int) -> None:
         signal.signal(number, _ignore)  # not SIG_IGN, which the processes that this one starts would inherit
     signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT, signal.SIGTERM))
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, KILL)
     threading.Thread(target=_beat, args=(board, supervisor), name="upwell-beat", daemon=True).start()
 
 
@@ -188,7 +189,7 @@ def _beat(board: Board, supervisor: int) -> None:
     while True:
         board.beats += 1
         if os.getppid() != supervisor:  # where the operating system does not do it
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), KILL)
         time.sleep(BEAT_SECONDS)
 
 
@@ -333,8 +334,11 @@ def run_command(command: Callable[[], None], *, has_memory_limit: bool) -> NoRet
     """Run a command of the command line in a forked process, watch it, and end with its exit code.
 
     So Ctrl-C and SIGTERM end every command, whatever it does. Both are passed on as SIGTERM: a terminal sends Ctrl-C to both processes, so
-    the command itself ignores it.
+    the command itself ignores it. Where a process cannot be forked (Windows), the command runs in this one, unwatched.
     """
+    if not CAN_FORK:
+        command()
+        sys.exit()
     board, supervisor = Board(), os.getpid()
     is_over, is_running = os.pipe()  # nobody writes; it is closed at the end of the command
     signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
@@ -364,7 +368,7 @@ def run_command(command: Callable[[], None], *, has_memory_limit: bool) -> NoRet
         seconds = CHECK_SECONDS
         reason = reason or watch.reason_to_kill(stops[0] if stops else None)
         if reason:
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, KILL)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     if code >= 0:
         os._exit(code)

@@ -15,6 +15,7 @@ from upwell.cli.printing import warn
 from upwell.config import Origin, Settings, read_settings
 from upwell.errors import UpwellError
 from upwell.signals import end_program, leave, was_ended
+from upwell.store.safe_files import file_problem
 
 __all__ = ["app", "main", "settings_of"]
 
@@ -80,6 +81,11 @@ def main() -> None:
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         leave(INTERRUPTED)
+    except Exception as error:
+        if not (problem := file_problem(error)):
+            raise
+        warn(f"{problem}; choose another place, or change the permissions of this one")
+        sys.exit(1)
 
 
 def _print_version(is_wanted: bool) -> None:
@@ -88,7 +94,7 @@ def _print_version(is_wanted: bool) -> None:
     from upwell import __version__
     from upwell.native import compiled
 
-    print(f"upwell {__version__}", flush=True)
+    print(f"upwell {__version__} (native code {'missing' if compiled is None else 'active'})", flush=True)
     if compiled is None:
         warn(
             "WARNING: the compiled module is missing or belongs to another version, so pages are read by much slower Python code."

@@ -102,7 +102,9 @@ def _(result: SuggestedQuery) -> Iterator[str]:
 def _(result: FolderStatus) -> Iterator[str]:
     about = f" about {result.about}" if result.about and not result.statement else ""
     yield f"{result.folder}: {result.statement or f'{result.records:,} records{about} held'}"
-    yield f"  stopped: {result.stopped} after {result.requests:,} requests; {result.bytes / 1e6:,.1f} MB, changed {result.changed}"
+    ended = {"running": "running,", "not finished": "not finished,", "failed": "failed after"}
+    stopped = ended.get(result.stopped, f"stopped: {result.stopped} after")
+    yield f"  {stopped} {result.requests:,} requests{' so far' if stopped == 'running,' else ''}; {result.bytes / 1e6:,.1f} MB, changed {result.changed}"
     if result.next_hour.get("records") and result.stopped == "budget":
         more = result.next_hour
         yield f"  another {more['requests']:,} requests should bring about {more['records']:,} more"

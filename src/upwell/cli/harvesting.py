@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from upwell.cli.network import asks_sites, manners_of, values_for
 from upwell.cli.printing import as_json_text, print_result, printable, table_lines, warn
 from upwell.config import Settings
 from upwell.errors import Crashed, Interrupted, UpwellError
+from upwell.places import sites_of
 from upwell.signals import PROGRAM_STARTED
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ __all__ = ["Outcomes", "demo", "forms", "harvest", "learn", "print_harvest", "pr
 FEW_SITES = 20  # up to this number each site is printed in full, with a table at the end; above it, one line per site
 EARLY_STOPS = ("interrupted", "blocked", "forbidden")  # reasons to stop that lead to exit code 3
 CHANGED = 4  # exit code for --exit-code if a refresh finds new, changed or gone records
+PAUSE_SECONDS = 1.0  # of a server that waits for Ctrl-C; Windows does not interrupt a longer sleep in every case
 SAMPLE_ROWS = 5  # rows of the table that `demo` prints
 
 
@@ -43,6 +46,7 @@ class Outcomes:
 
     sites: int
     as_json: bool
+    left_out: int = 0  # lines of files that are no addresses
     results: "list[Result | UpwellError]" = field(default_factory=list)  # only for at most FEW_SITES sites
     ended: int = 0
     failed: int = 0
@@ -90,7 +94,7 @@ class Outcomes:
             return 3 if self.is_interrupted or not self.ended else 1
         if self.has_crashed:
             return 1
-        return 3 if self.failed or self.has_stopped_early or self.ended < self.sites else 0
+        return 3 if self.failed or self.left_out or self.has_stopped_early or self.ended < self.sites else 0
 
     def _print_all(self) -> None:
         from upwell.cli.display import lines_of_many
@@ -192,14 +196,14 @@ def harvest(
     from upwell.cli.progress import ProgressLine
     from upwell.engines.processes import fork_ahead
 
-    sites = options.checked_sites(places)
+    sites, left_out = options.checked_sites(places, warn)
     if engine in ("local", "processes"):
         fork_ahead()  # the progress line has a thread
     typed = _typed(places, context.params["allow"] or ())
     jobs = (
         _job(site, values_for(context, site), is_typed=site in typed, is_one_of_many=len(sites) > 1) for site in sites
     )
-    outcomes = Outcomes(len(sites), as_json)
+    outcomes = Outcomes(len(sites), as_json, left_out=left_out)
     with (
         ProgressLine(total_budget or _budget(context, sites), not as_json, log) as observe,
         RecordPipe(pipe) as on_record,
@@ -266,7 +270,7 @@ class RecordPipe:
 
 def _typed(places: Sequence[str], allow: Sequence[str]) -> set[str]:
     """Return the sites that the user typed: not the lines of a file, unless --allow names the file."""
-    return {*places, *(site for place in places if place in allow for site in options.checked_sites([place]))}
+    return {*places, *(site for place in places if place in allow for site in sites_of([place]))}
 
 
 def _budget(context: typer.Context, sites: Sequence[str]) -> int:
@@ -423,7 +427,6 @@ def _print_sample(result: "Result") -> None:
 
 def _serve(switches: "Switches", port: int, as_json: bool) -> None:
     """Run the demo site until Ctrl-C, then print the requests that it received."""
-    import signal
     from contextlib import suppress
     from dataclasses import asdict
 
@@ -433,7 +436,8 @@ def _serve(switches: "Switches", port: int, as_json: bool) -> None:
         with serve(switches, port=port) as site:
             print(f"the demo site is at {site.url} (stop it with Ctrl-C)", file=sys.stderr, flush=True)
             with suppress(KeyboardInterrupt):
-                signal.pause()
+                while True:
+                    time.sleep(PAUSE_SECONDS)
             for received in site.received if as_json else ():
                 print(json.dumps(asdict(received)))
             print(f"{len(site.received)} requests received", file=sys.stderr)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
@@ -15,7 +15,7 @@ from typer.core import TyperCommand
 
 from upwell.cli.printing import warn
 from upwell.errors import UpwellError, WrongUsage
-from upwell.places import address_of, sites_of
+from upwell.places import address_of, is_list, listed_sites
 
 if TYPE_CHECKING:
     from upwell.choose.plan import Goal as GoalName
@@ -854,12 +854,28 @@ def details(value: str) -> Literal["", "first", "last"] | int:
     return choice("--details", value, names)
 
 
-def checked_sites(places: Sequence[str]) -> list[str]:
-    """Return the sites that places stand for; raise before any request if one is not a valid URL."""
-    sites = sites_of(places)
-    for site in sites:
-        address_of(site)
-    return sites
+def checked_sites(places: Sequence[str], warn: Callable[[str], None]) -> tuple[list[str], int]:
+    """Return the sites that places stand for, and how many lines of files name none.
+
+    Raise before any request if a typed place is not a valid URL. A line of a file that is none is named with its number and left out.
+    """
+    sites, left_out, reason = [], 0, WrongUsage("there is no address to harvest; name one, or a file with one per line")
+    for place in places:
+        if not is_list(place):
+            address_of(place)
+            sites.append(place)
+            continue
+        for number, line in listed_sites(place):
+            try:
+                address_of(line)
+            except WrongUsage as error:
+                left_out, reason = left_out + 1, WrongUsage(f"{place}, line {number}: {error}")
+                warn(f"{reason}; the line is left out")
+            else:
+                sites.append(line)
+    if not sites:
+        raise reason
+    return list(dict.fromkeys(sites)), left_out
 
 
 def choice(option: str, value: str, choices: Sequence[Word]) -> Word:

@@ -52,7 +52,10 @@ RATE_SECONDS = 30.0  # length of the window for the rate of requests
 
 
 class ProgressLine:
-    """Progress bar of the share held, with the figures behind it; sources and sites are added up."""
+    """Progress bar of the share held, with the figures behind it; sources and sites are added up.
+
+    While the share is not known, the bar shows the part of the budget that is spent.
+    """
 
     def __init__(self, budget: int, visible: bool, log: Path | None = None) -> None:
         self.console = Console(stderr=True)
@@ -132,7 +135,9 @@ class ProgressLine:
 
     def _show(self, line: str, share: float = 0.0) -> None:
         """Draw the line, or print it at intervals if stderr is not a terminal."""
-        self.bar.update(self.task, total=1.0 if share else None, completed=share, description=line)
+        sent = self.sent[-1][1] if self.sent else 0
+        done = share or min(1.0, sent / self.budget if self.budget else 0.0)
+        self.bar.update(self.task, total=1.0 if done else None, completed=done, description=line)
         now = time.monotonic()
         if self.visible and self.bar.disable and now - self.last_line >= SECONDS_BETWEEN_LINES:
             self.last_line = now
@@ -183,9 +188,24 @@ class ProgressLine:
         return share, f", {share:.0%}{interval}{goal}"
 
     def _requests(self) -> str:
-        """Return the requests sent and allowed, their rate, and the number of problems."""
+        """Return the requests sent and allowed, their rate, the time until the budget is spent, and the number of problems."""
         now, total = self.sent[-1]
         before, first = next((entry for entry in self.sent if now - entry[0] <= RATE_SECONDS), self.sent[-1])
-        rate = f" · {(total - first) / (now - before):.1f}/s" if now - before >= 1 else ""
+        rate = left = ""
+        if now - before >= 1:
+            speed = (total - first) / (now - before)
+            rate = f" · {speed:.1f}/s"
+            left = f" · {_duration((self.budget - total) / speed)} at most" if speed and total < self.budget else ""
         problems = f" · {self.problems} problem{'s' if self.problems > 1 else ''}" if self.problems else ""
-        return f"{total:,}/{self.budget:,} requests{rate}{problems}"
+        return f"{total:,}/{self.budget:,} requests{rate}{left}{problems}"
+
+
+def _duration(seconds: float) -> str:
+    """Return a time to wait, in the unit that suits it.
+
+    >>> _duration(42), _duration(200), _duration(8000)
+    ('42 s', '3 min', '2.2 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -28,14 +28,19 @@ def status(folder: options.HarvestFolder = "harvest", as_json: options.Json = Fa
 
     run = api.run_status(folder)
     number = records = 0
+    unreadable: list[str] = []
     if run is None or is_remote(folder) or has_state_below(Path(folder)):  # not yet if a run has just begun
-        for harvest in api.status(folder):
+        for harvest in api.status(folder, warn=unreadable.append):
             print_result(harvest, as_json)
             number, records = number + 1, records + harvest.records
     if number > 1 and not as_json:
         print(f"{number} harvests, {records:,} records")
     if run is not None and run.sites != 1:
         print_result(run, as_json)
+    for reason in unreadable:
+        warn(reason)
+    if unreadable:
+        raise typer.Exit(1)
 
 
 @app.command(

@@ -28,6 +28,7 @@ from upwell.urls.hosts import is_on_site
 __all__ = ["Browser", "Discovery", "TrialLimits", "discover", "open_site"]
 
 Browser = Literal["auto", "never", "always"]
+URL_IN_TEXT = re.compile(r"https?://[^\s\"'<>)]+")
 MAX_DESCRIPTIONS = 2  # OpenSearch descriptions fetched per page
 MAX_RENDERED_PAGES = 3  # pages rendered besides the home page, if nothing else was found
 # Routes that show no collection of the site's content.
@@ -198,12 +199,20 @@ def _search_from(
         opened_pages=opened,
         working_words=trials.working_words,
         nonsense=trials.nonsense,
-        out_of_reach=list(dict.fromkeys([*trials.forbidden, *trials.left_out])),
+        out_of_reach=[
+            why for why in dict.fromkeys([*trials.forbidden, *trials.left_out]) if not _is_about_one_of(why, working)
+        ],
         pages=trials.pages,
         sitemaps=sitemaps(),
         consent_pages=start.consent_pages,
         not_shown="".join(trials.missing[:1]),
     )
+
+
+def _is_about_one_of(reason: str, working: Iterable[SearchInterface]) -> bool:
+    """Return True if a reason is about a search that works: only a request of its trial was not sent."""
+    addresses = {interface.url.partition("?")[0] for interface in working}
+    return any(url.partition("?")[0] in addresses for url in URL_IN_TEXT.findall(reason))
 
 
 def _try_page(trials: Trials, page: TagTree, *, is_linked: bool = False) -> Steps[None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import resource
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
 from upwell.errors import WorkerLost
+from upwell.operating_system import max_open_files
 from upwell.supervision import Activity, free_bytes
 
 __all__ = ["Engine", "EventObserver", "WorkFunction", "WorkerHandle", "site_capacity"]
@@ -124,11 +124,7 @@ class WorkerHandle:
 
 def site_capacity(processes: int) -> int:
     """Return how many sites all processes together can run at once, at least one each; raise the soft limit of open files if possible."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != hard:
-        wanted = FILES_PER_PROCESS + FILES_PER_SITE * MAX_SITES_PER_PROCESS
-        soft = wanted if hard == resource.RLIM_INFINITY else min(hard, max(soft, wanted))
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    by_files = (soft - FILES_PER_PROCESS) // FILES_PER_SITE if soft != resource.RLIM_INFINITY else MAX_SITES_PER_PROCESS
+    files = max_open_files(FILES_PER_PROCESS + FILES_PER_SITE * MAX_SITES_PER_PROCESS)
+    by_files = (files - FILES_PER_PROCESS) // FILES_PER_SITE if files is not None else MAX_SITES_PER_PROCESS
     by_memory = int((MEMORY_SHARE * free_bytes() / processes - BYTES_PER_PROCESS) // BYTES_PER_SITE)
     return processes * max(1, min(by_files, by_memory, MAX_SITES_PER_PROCESS))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
@@ -11,6 +10,7 @@ from upwell.engines.engine import Engine, EventObserver, WorkFunction, site_capa
 from upwell.engines.processes import ProcessEngine
 from upwell.engines.ray import RayEngine
 from upwell.errors import WorkerLost, WrongUsage
+from upwell.operating_system import CAN_SUPERVISE, core_count
 
 __all__ = ["ENGINES", "InlineEngine", "LocalEngine", "SupervisedCalls", "call_supervised", "create_engine"]
 
@@ -23,9 +23,11 @@ ENGINES = ("local", "processes", "ray", "inline")
 def create_engine(name: str, function: WorkFunction, workers: int = 0) -> Engine[Any, Any]:
     """Create the engine of a name; `workers` is its number of processes, 0 for one per core (for ray: of the cluster)."""
     if name == "local":
-        return LocalEngine(function)
+        return LocalEngine(function) if CAN_SUPERVISE else InlineEngine(function)
+    if name == "processes" and not CAN_SUPERVISE:
+        raise WrongUsage("--engine processes does not run on this system (Windows); leave the option out, or use WSL")
     if name == "processes":
-        return ProcessEngine(function, workers or len(os.sched_getaffinity(0)))
+        return ProcessEngine(function, workers or core_count())
     if name == "ray":
         return RayEngine(function, workers)
     if name == "inline":
@@ -92,8 +94,11 @@ class SupervisedCalls:
 async def call_supervised(function: Callable[P, Awaitable[T]], *arguments: P.args, **named: P.kwargs) -> T:
     """Return the result of a coroutine function in a supervised process of its own; for servers, which a page must not end.
 
+    Where processes cannot be supervised (Windows), it runs in this one.
     The function is defined at module level; its arguments and its result can be pickled.
     """
+    if not CAN_SUPERVISE:
+        return await function(*arguments, **named)
     async with ProcessEngine(_call, 1) as engine:
         try:
             result: T = await engine.run((function, arguments, named), "", lambda event: None)

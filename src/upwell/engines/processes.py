@@ -20,6 +20,7 @@ from typing import Any, NoReturn, Self
 
 from upwell.engines.engine import EventObserver, WorkerHandle, WorkFunction, site_capacity
 from upwell.engines.worker import encode_message, read_message, serve
+from upwell.operating_system import CAN_FORK, KILL
 from upwell.supervision import (
     CHECK_SECONDS,
     MEMORY_SHARE,
@@ -61,7 +62,7 @@ class ChildProcess:
     def kill(self) -> None:
         """Kill the process, unless it has ended."""
         if self.poll() is None:
-            os.kill(self.pid, signal.SIGKILL)
+            os.kill(self.pid, KILL)
 
 
 _ahead: list[ChildProcess] = []  # forked before they are needed
@@ -100,7 +101,7 @@ def _may_fork() -> bool:
     """Return True if this process can be forked safely: it has no other thread, and no system library that forbids it (macOS)."""
     import psutil
 
-    return sys.platform == "linux" and bool(psutil.Process().num_threads() == 1)
+    return CAN_FORK and sys.platform == "linux" and bool(psutil.Process().num_threads() == 1)
 
 
 def _run_forked(incoming: int, outgoing: int, board: Board, supervisor: int) -> NoReturn:

@@ -22,6 +22,7 @@ from typing import Any
 from upwell.engines.engine import EventObserver, WorkerHandle, WorkFunction, site_capacity
 from upwell.engines.processes import ProcessEngine
 from upwell.errors import Crashed, MissingExtra, Unreachable, UpwellError, WorkerLost
+from upwell.operating_system import core_count
 
 __all__ = ["RayConnection", "RayEngine"]
 
@@ -29,6 +30,7 @@ OBJECT_STORE_BYTES = 100_000_000  # of a Ray on this machine alone; messages are
 EVENT_BATCH_SECONDS = 0.2  # how long events wait for others to be sent with them; the end of a job does not wait
 PLACEMENT_SECONDS = 30.0  # for the cluster to place an actor, before another actor gets the work; not swept
 START_SECONDS = 600.0  # for the first actor to be placed: a cluster that grows on demand needs minutes for a machine
+SHORT_FOLDER = "/tmp"  # noqa: S108 # of temporary files, where the system has it
 UNAVAILABLE_SECONDS = 1.0  # before an actor that cannot be reached is called again; Ray decides when it is dead
 
 # ("event", number of the job, event, None) or ("done", number of the job, result, error)
@@ -65,9 +67,11 @@ class RayConnection:
     def _start(self, ray: Any) -> None:
         """Start a Ray that only this machine can reach."""
         # The path of a socket has at most 107 characters, so a long TMPDIR is not used.
-        self._own_folder = Path(tempfile.mkdtemp(prefix="upwell-ray-", dir="/tmp"))
+        self._own_folder = Path(
+            tempfile.mkdtemp(prefix="upwell-ray-", dir=SHORT_FOLDER if os.path.isdir(SHORT_FOLDER) else None)
+        )
         ray.init(
-            num_cpus=self._workers or len(os.sched_getaffinity(0)),
+            num_cpus=self._workers or core_count(),
             object_store_memory=OBJECT_STORE_BYTES,
             include_dashboard=False,
             logging_level=logging.ERROR,
@@ -109,7 +113,7 @@ class RayWorker:
 
     def __init__(self, function: WorkFunction) -> None:
         site_capacity(1)  # raises the limit of open files
-        self._engine = ProcessEngine(function, 1, len(os.sched_getaffinity(0)))
+        self._engine = ProcessEngine(function, 1, core_count())
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._messages: list[Message] = []  # not confirmed by the engine
         self._confirmed = 0  # number of confirmed messages
@@ -196,7 +200,7 @@ class RayEngine:
     @property
     def capacity(self) -> int:
         """Return how many pieces of work all actors can run at once, assuming cores like those of this machine."""
-        cores = len(os.sched_getaffinity(0))
+        cores = core_count()
         return self.workers * (site_capacity(cores) // cores)
 
     async def __aenter__(self) -> RayEngine:

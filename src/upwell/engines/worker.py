@@ -13,7 +13,6 @@ import asyncio
 import gc
 import os
 import pickle
-import signal
 import struct
 import sys
 import threading
@@ -23,6 +22,7 @@ from typing import Any
 from upwell import logs, supervision
 from upwell.engines.engine import WorkFunction
 from upwell.errors import Crashed, UpwellError
+from upwell.operating_system import KILL
 
 __all__ = ["encode_message", "read_message", "serve"]
 
@@ -118,7 +118,7 @@ async def run_jobs(stream: asyncio.StreamReader, outbox: Outbox) -> None:
         elif message[1] in tasks:
             tasks[message[1]].cancel()
     if message is None:
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), KILL)
     for task in tasks.values():
         task.cancel()
     if tasks:

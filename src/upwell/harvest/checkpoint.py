@@ -31,6 +31,7 @@ from upwell.harvest.checkpoint_format import BadCheckpoint, NotStorable, dump, l
 from upwell.harvest.events import Asked, Held, LazyRow, Observer
 from upwell.harvest.reader import BudgetUse
 from upwell.harvest.session import SourceSession, plan_of_record_pages
+from upwell.operating_system import PRIVATE_FLAGS, read_at, write_at
 from upwell.records.values import ValueType
 from upwell.source.model import interface_entry, load_all
 from upwell.store.location import state_location
@@ -67,7 +68,7 @@ class ScratchFile:
             if self._file < 0:
                 self._open(os.O_RDWR | os.O_CREAT | os.O_TRUNC)
             while self.size < offset + len(data):
-                self.size += os.pwrite(self._file, data[self.size - offset :], self.size)
+                self.size += write_at(self._file, data[self.size - offset :], self.size)
         except OSError as error:
             raise CannotKeep(f"{self._path or tempfile.gettempdir()} cannot be written: {error.strerror}") from error
         self.check = zlib.crc32(data, self.check)
@@ -77,7 +78,7 @@ class ScratchFile:
         """Return bytes at an offset; raise ValueError if they were not written."""
         if not 0 <= offset <= offset + size <= self.size:
             raise ValueError(f"no {size} bytes at {offset} in a file of {self.size}")
-        return os.pread(self._file, size, offset)
+        return read_at(self._file, size, offset)
 
     def reopen(self, size: int, check: int) -> bool:
         """Reopen the bytes written by an earlier process; return True if they are unchanged."""
@@ -87,7 +88,7 @@ class ScratchFile:
             self._open(os.O_RDWR)
             os.ftruncate(self._file, size) if os.fstat(self._file).st_size >= size else None
             for offset in range(0, size, CHUNK_BYTES):
-                self.check = zlib.crc32(os.pread(self._file, min(CHUNK_BYTES, size - offset), offset), self.check)
+                self.check = zlib.crc32(read_at(self._file, min(CHUNK_BYTES, size - offset), offset), self.check)
         except OSError:
             return False
         self.size = size
@@ -98,7 +99,7 @@ class ScratchFile:
             with tempfile.TemporaryFile(buffering=0) as file:
                 self._file = os.dup(file.fileno())
         else:
-            self._file = os.open(self._path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            self._file = os.open(self._path, flags | PRIVATE_FLAGS, 0o600)
         weakref.finalize(self, os.close, self._file)
 
 
@@ -206,9 +207,7 @@ class Checkpoint:
 
     def _read(self) -> tuple[memoryview, memoryview]:
         """Return header and objects of the file; raise BadCheckpoint if it is damaged or of another version."""
-        file = os.open(
-            (self.folder or Path()) / CHECKPOINT_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        )
+        file = os.open((self.folder or Path()) / CHECKPOINT_FILE, os.O_RDONLY | PRIVATE_FLAGS)
         with os.fdopen(file, "rb") as stream:
             about = os.fstat(file)
             if not stat.S_ISREG(about.st_mode) or about.st_size > MAX_BYTES:

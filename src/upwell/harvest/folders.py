@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from upwell.errors import WrongUsage
+from upwell.errors import UpwellError, WrongUsage
 from upwell.harvest.events import EVENTS_FILE
 from upwell.results import Exported, FolderStatus, read_summary
 from upwell.store.folder import harvest_folders
@@ -21,6 +21,7 @@ from upwell.store.remote import (
     open_output,
     without_credentials,
 )
+from upwell.store.safe_files import file_problem
 from upwell.table.build import Table, saved_tables
 from upwell.table.user_schema import UserSchema, schema_json
 from upwell.table.writers import FORMATS, TOGETHER, Format, write, write_together
@@ -35,10 +36,21 @@ TEMPORARY_SUFFIXES = ("-shm", "-wal")  # suffixes of temporary files that SQLite
 TAIL_BYTES = 50_000  # size of the end of events.jsonl that is read for a running harvest
 
 
-def status(folder: str | Path) -> Iterator[FolderStatus]:
-    """Return the status of each harvest in a folder; this is the folder of a harvest, or the parent of several."""
+def status(folder: str | Path, *, warn: Callable[[str], None] | None = None) -> Iterator[FolderStatus]:
+    """Yield the status of each harvest in a folder; this is the folder of a harvest, or the parent of several.
+
+    A harvest that cannot be read is an error; with `warn`, which is called with its message, the others follow.
+    """
     here = local_copy(folder, with_archive=False)
-    return (replace(_status(path), folder=displayed_path(folder, path, here)) for path in harvest_folders(here))
+    for path in harvest_folders(here):
+        try:
+            found = replace(_status(path), folder=displayed_path(folder, path, here))
+        except (UpwellError, OSError) as error:
+            if warn is None:
+                raise
+            warn(file_problem(error) or str(error))
+            continue
+        yield found
 
 
 def _status(folder: Path) -> FolderStatus:
@@ -48,12 +60,13 @@ def _status(folder: Path) -> FolderStatus:
             summary = read_summary(folder)
         except ValueError as error:
             raise WrongUsage(f"{folder / 'summary.json'} is damaged ({error}); run the same harvest again") from error
+    events = folder / EVENTS_FILE
     try:
         with open_read_only(folder) as state:  # read-only: a harvest may be about to continue there
             records, requests, is_running = state.records(), state.requests(), state.is_leased
             harvest = state.harvest()
     except StateLocked:
-        records, requests = _progress_from_events(folder / EVENTS_FILE, summary)
+        records, requests = _progress_from_events(events, summary)
         harvest, is_running = [], True
     paths = [path for path in folder.iterdir() if not path.name.endswith(TEMPORARY_SUFFIXES)]
     files = tuple(sorted(path.name for path in paths if path.is_file() and not path.name.startswith(".")))
@@ -65,12 +78,25 @@ def _status(folder: Path) -> FolderStatus:
         records=records,
         requests=requests,
         statement=str(summary.get("statement", "")),
-        stopped="running" if is_running else str(summary.get("stopped", "not finished")),
+        stopped="running"
+        if is_running
+        else "failed"
+        if _has_failed(events)
+        else str(summary.get("stopped", "not finished")),
         next_hour=dict(summary.get("checks", {}).get("next_hour", {})),
         files=files,
         bytes=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
         changed=datetime.fromtimestamp(changed, UTC).isoformat(timespec="seconds"),
     )
+
+
+def _has_failed(events: Path) -> bool:
+    """Return True if the last run ended with an error."""
+    if not events.is_file():
+        return False
+    with events.open("rb") as file:
+        file.seek(max(0, events.stat().st_size - TAIL_BYTES))
+        return file.read().rstrip().rpartition(b"\n")[2].startswith(b'{"event": "failed"')
 
 
 def _progress_from_events(events: Path, summary: dict[str, Any]) -> tuple[int, int]:

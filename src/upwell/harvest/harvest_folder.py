@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from upwell.choose.plan import ENDS, Plan
-from upwell.errors import CannotKeep
+from upwell.errors import CannotKeep, Unreachable, UpwellError
 from upwell.harvest.events import FolderLog, Observer, Trouble, wants_records
 from upwell.harvest.files import Result, write_files, write_tables
 from upwell.harvest.site_work import LostWorkers
@@ -33,6 +33,7 @@ from upwell.results import Summary, read_summary
 from upwell.store.archive import WARC_FILE_BYTES
 from upwell.store.folder import folder_of, open_folder, refuse_links
 from upwell.store.location import PostgresLocation, has_state, open_database, state_location
+from upwell.store.read_only import StateLocked, open_read_only
 from upwell.store.remote import LEASE_SECONDS, RemoteFolder, is_remote, without_credentials
 from upwell.store.state import ASKED_BY_NOTE, CORRECTED_NOTE, State
 from upwell.store.user_memory import remember
@@ -226,11 +227,28 @@ async def _harvest_locally(
     """Harvest into a local folder; if that fails after loading a checkpoint, replay all answers instead."""
     from upwell.harvest.checkpoint import CheckpointFailed  # imported here: a finished harvest does not need it
 
+    folder = folder_for(url, out, plan, manners.access, state_at)
+    is_new = not state_at and not folder.exists()
     try:
         return await _harvest_once(url, out, plan, manners, observe, format, state_at, started, lost, warc_bytes)
+    except Unreachable:
+        if is_new and not _has_answer(folder):  # a wrong name leaves no folder
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
     except CheckpointFailed as error:
         logger.info("the checkpoint is not used: %s", error)
         return await _harvest_once(url, out, plan, manners, observe, format, state_at, started, lost, warc_bytes)
+
+
+def _has_answer(folder: Path) -> bool:
+    """Return True if any request of a harvest was answered, or that cannot be known."""
+    if not has_state(folder):
+        return False
+    try:
+        with open_read_only(folder) as state:
+            return any(request.status for request in state.stored_requests())
+    except (StateLocked, UpwellError):
+        return True
 
 
 async def _harvest_once(

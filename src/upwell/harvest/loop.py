@@ -507,6 +507,17 @@ def _nearest_form(discovery: Discovery) -> str:
     return nearest
 
 
+def _counted_forms(kinds: Sequence[str]) -> str:
+    """Return a phrase for the forms of a page that has no search."""
+    if not kinds:
+        return "no form"
+    return (
+        f"one form ({kinds[0]}), which is no search"
+        if len(kinds) == 1
+        else f"{len(kinds)} forms ({', '.join(kinds)}), none of them a search"
+    )
+
+
 async def _discover(
     url: str, plan: Plan, net: Fetcher, chromium: Chromium, observe: Observer | None = None
 ) -> Discovery:
@@ -522,13 +533,18 @@ async def _discover(
             raise Walled(f"{discovery.wall.reason}{_hint_of_session(url, net)}", discovery.wall.wall)
         if not discovery.interfaces:
             kinds = [form.kind for form in forms.find(discovery.home)]
-            there = f"{len(kinds)} forms ({', '.join(kinds)})" if kinds else "no forms"
-            around = f"and {len(discovery.opened_pages)} pages around it have no search either"
+            there, pages = _counted_forms(kinds), len(discovery.opened_pages)
+            around = (
+                "and links to no page that could have one"
+                if not pages
+                else "neither has the page around it that was read"
+            )
+            around = f"and none of the {pages:,} pages around it that were read has one" if pages > 1 else around
             if discovery.out_of_reach:
                 around += f" ({discovery.out_of_reach[0]})"
             elif nearest := _nearest_form(discovery):
                 around += f"; {nearest}"
-            raise NoSearchForm(f"{url} has {there}, none of them a search, {around}; {_way_out(discovery)}")
+            raise NoSearchForm(f"{url} has {there}, {around}; {_way_out(discovery)}")
         min_score = MIN_SCORE_SHARE * discovery.interfaces[0].score
         _log_interfaces(discovery, min_score)
         return replace(

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from upwell.errors import Interrupted, UpwellError, Walled, WrongUsage
+from upwell.operating_system import process_exists
 from upwell.places import shown
 from upwell.store.remote import RemoteFolder, is_remote, working_folder
 from upwell.store.safe_files import open_without_links, write_whole
@@ -79,15 +80,11 @@ def run_status(place: str | Path) -> RunStatus | None:
     except (OSError, ValueError, RecursionError):
         return None
     is_over = numbers.pop("is_over")
-    run = "over" if is_over else "running" if _is_alive(numbers["pid"]) else "cut off"
+    run = "over" if is_over else "running" if process_exists(numbers["pid"]) else "cut off"
     counted = numbers["done"] + numbers["failed"] + numbers["stopped"] + numbers["running"]
     waiting = numbers["sites"] - counted if numbers["sites"] is not None else None
     failures = tuple(line for line in read_site_lines(out) if line["outcome"] == "failed")
     return RunStatus(run=run, waiting=waiting, failures=failures, **numbers)
-
-
-def _is_alive(pid: int) -> bool:
-    return Path(f"/proc/{pid}").exists()
 
 
 def site_line(url: str, result: Result | UpwellError, tries: int, budget: int) -> dict[str, Any]:

@@ -7,7 +7,6 @@ others. Playwright's interception answers the requests of a page from the Fetche
 
 import asyncio
 import os
-import pwd
 import shutil
 import tempfile
 from collections import Counter
@@ -146,10 +145,12 @@ class ChromiumProcess:
 
     def _ways_to_start(self, program: str) -> list[tuple[str, bool]]:
         """Return executables, each with or without sandbox, safest first; a container may lack the user namespaces of the sandbox."""
-        if os.geteuid() != 0:
+        if not hasattr(os, "geteuid") or os.geteuid() != 0:
             return [(program, True), (program, False)]
         ways = [(program, False)]
         if shutil.which("setpriv"):
+            import pwd  # every system with root has it
+
             try:
                 account = pwd.getpwnam(NOBODY)
             except KeyError:

@@ -45,6 +45,7 @@ __all__ = ["Fetcher", "Manners", "Memory", "Recorder", "is_cacheable"]
 logger = logging.getLogger("upwell.net")
 
 RECONNECT_SECONDS = 3.0  # between attempts to reach a server that is down; not swept
+FIRST_TRIES = 2  # of a server that has never answered and cannot be connected to: a wrong name is not cured by waiting
 MAX_REDIRECTS = 10  # RFC 9110 §15.4 requires a limit and names none; browsers stop at 20
 MAX_REDIRECTS_TO_PATH = 2  # redirects to one path with different arguments; more is a loop
 REDIRECT_STATUSES = frozenset((301, 302, 303, 307, 308))
@@ -275,6 +276,7 @@ class Fetcher:
         waits_for_server = not tries
         tries = tries or self.manners.retries + 1
         attempt, reason, has_answered = -1, "", False
+        refusal: Exception | None = None  # of a server that has never answered
         while (attempt := attempt + 1) < tries:
             try:
                 if is_robots:
@@ -303,7 +305,10 @@ class Fetcher:
                 has_answered = isinstance(error, (aiohttp.ClientResponseError, aiohttp.ClientPayloadError, ValueError))
                 reason = self.access.hide(f"{type(error).__name__}: {error}")[:200]
                 logger.info("%s: attempt %d of %d failed: %s", self._shown(request.url), attempt + 1, tries, reason)
-                self._back_off(request.url, attempt)
+                if isinstance(error, NO_CONNECTION) and not self._outages.has_answered(_site(request.url)):
+                    tries, refusal = min(tries, FIRST_TRIES), error
+                if attempt < tries - 1:
+                    self._back_off(request.url, attempt)
                 continue
             if response.status not in RETRY_STATUSES or attempt == tries - 1:
                 return response
@@ -317,8 +322,10 @@ class Fetcher:
             raise Unreachable(
                 f"{request.url} answers, but not in a way that can be read ({reason}); does it open in your browser?"
             )
+        if refusal is not None:
+            raise Unreachable(f"{request.url} did not answer in {tries} tries ({_why_refused(refusal, reason)})")
         raise Unreachable(
-            f"{request.url} did not answer in {tries} tries ({reason}); is the address right? try later, or with a lower --rate"
+            f"{request.url} did not answer in {tries} tries ({reason}); try later, or with a lower --rate"
         )
 
     async def _send_and_follow(self, request: Request, extra_headers: Mapping[str, str] | None = None) -> Response:
@@ -514,6 +521,15 @@ class Fetcher:
         self._pace(url).back_off(wait)
 
 
+def _why_refused(error: Exception, reason: str) -> str:
+    """Return why a server that has never answered cannot be connected to, and what to do."""
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return f"no machine of the name {error.host!r} is known; is the name right, and are you online? {reason}"
+    if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, ConnectionRefusedError):
+        return f"nothing listens at port {error.port} of {error.host}; are the address and the port right, and does the server run? {reason}"
+    return f"{reason}; is the address right, and does it open in your browser?"
+
+
 def _site(url: str) -> tuple[str, int | None]:
     """Return host and port of a URL; None stands for the default ports."""
     return _site_of("/".join(url.split("/", 3)[:3]))
@@ -544,6 +560,10 @@ class Outages:
     def note_earlier_answer(self, server: object) -> None:
         """Record that a server answered an earlier process."""
         self._known.add(server)
+
+    def has_answered(self, server: object) -> bool:
+        """Return True if a server answered before, in this process or an earlier one."""
+        return server in self._known
 
     def is_worth_waiting(self, server: object) -> bool:
         """Return True if a server that is down should be back soon: it answered before, and has not been down for too long."""

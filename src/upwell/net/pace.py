@@ -5,7 +5,6 @@
 """
 
 import asyncio
-import fcntl
 import math
 import mmap
 import os
@@ -21,6 +20,8 @@ from types import TracebackType
 from typing import Protocol, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
 from zlib import crc32
+
+from upwell.operating_system import PRIVATE_FLAGS, is_own, lock_file, unlock_file, user_id
 
 __all__ = ["FileLeases", "HostLeases", "Pace", "call_store", "shared_pace", "user_leases"]
 
@@ -58,7 +59,7 @@ class FileLeases:
     is_remote = False
 
     def __init__(self, file: Path) -> None:
-        self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | PRIVATE_FLAGS, 0o600)
         os.ftruncate(self._descriptor, SLOTS * LEASE.size)  # sparse: unused slots take no disk space
         self._table = mmap.mmap(self._descriptor, SLOTS * LEASE.size)
         self._threads = threading.Lock()
@@ -66,11 +67,11 @@ class FileLeases:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         with self._threads:  # a file lock does not separate threads of one process
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+            lock_file(self._descriptor)
             try:
                 yield
             finally:
-                fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+                unlock_file(self._descriptor)
 
     def take(self, host: str, gap: float) -> float:
         """Lease a host for `gap` seconds and return 0; if another process has leased it, return the seconds to wait."""
@@ -106,10 +107,10 @@ class FileLeases:
 @cache
 def user_leases() -> FileLeases | None:
     """Return the leases that all processes of this user share; None if the file cannot be created."""
-    folder = Path(tempfile.gettempdir()) / f"upwell-pace-{os.getuid()}"
+    folder = Path(tempfile.gettempdir()) / f"upwell-pace-{user_id()}"
     with suppress(OSError):
         folder.mkdir(mode=0o700, exist_ok=True)
-        if not folder.is_symlink() and folder.stat().st_uid == os.getuid():
+        if not folder.is_symlink() and is_own(folder.stat()):
             return FileLeases(folder / f"leases-{_boot_id()}")
     return None
 

@@ -97,7 +97,7 @@ def has_state_below(folder: Path) -> bool:
 def open_database(location: Path | PostgresLocation | None, *, read_only: bool = False) -> StateDatabase:
     """Open the database at a location; None means in memory."""
     if not isinstance(location, PostgresLocation):
-        return SqliteDatabase(location)
+        return SqliteDatabase(location, read_only=read_only)
     try:
         from upwell.store.postgres import PostgresDatabase  # psycopg is an optional dependency
     except ImportError as missing:

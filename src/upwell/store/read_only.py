@@ -16,6 +16,7 @@ from typing import Any
 from upwell.errors import CannotKeep
 from upwell.store.database import VERSION, Reader, read_note, report_damage
 from upwell.store.location import PostgresLocation, has_state, open_database, state_location
+from upwell.store.safe_files import disk_problem
 from upwell.store.sqlite import connect_safely, refuse_foreign_schema
 from upwell.store.state import (
     ANSWER_COLUMNS,
@@ -211,6 +212,10 @@ def open_read_only(folder: Path) -> Iterator[ReadOnlyState]:
     except sqlite3.OperationalError as error:
         if "locked" in str(error) or "busy" in str(error):
             raise StateLocked(f"{folder} is locked by a running harvest") from error
+        if problem := disk_problem(error):
+            raise CannotKeep(
+                f"{location}: {problem}; give yourself permission to read and write {folder}, or use a copy of it"
+            ) from error
         raise CannotKeep(f"{location}: {error}; the file is damaged, move it away to start again") from error
     except sqlite3.Error as error:
         raise CannotKeep(f"{location}: {error}; the file is damaged, move it away to start again") from error

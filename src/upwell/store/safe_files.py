@@ -8,11 +8,13 @@ import os
 import sqlite3
 from pathlib import Path
 
-__all__ = ["disk_problem", "open_without_links", "write_whole"]
+from upwell.operating_system import open_in_folder
+
+__all__ = ["disk_problem", "file_problem", "open_without_links", "write_whole"]
 
 DISK_ERRORS = (
     errno.ENOSPC,
-    errno.EDQUOT,
+    getattr(errno, "EDQUOT", errno.ENOSPC),  # Windows has no quotas of this kind
     errno.EFBIG,
     errno.EROFS,
     errno.EACCES,
@@ -28,17 +30,14 @@ FULL = (
     "unable to open database",
     "No space left",
     "File too large",
+    "Permission denied",
 )
 
 
 def open_without_links(path: str, flags: int) -> int:
     """Open a file as the `opener` of `open`; raise OSError if the file or its folder is a symbolic link, or the file is a pipe or device."""
     folder, name = os.path.split(path)
-    parent = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666, dir_fd=parent)
-    finally:
-        os.close(parent)
+    return open_in_folder(folder, name, flags)
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
@@ -68,3 +67,10 @@ def disk_problem(error: BaseException | None) -> str:
             return " ".join(str(error).split())[:200]
         error = error.__cause__ or error.__context__
     return ""
+
+
+def file_problem(error: BaseException) -> str:
+    """Return which file or folder was refused and why, for an error that no verb explains better; "" if none was."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    return disk_problem(error)

@@ -5,6 +5,7 @@ the tables are used: an endless query, or a gigabyte for each row. So the schema
 `database.TABLES`, and a connection trusts no function of a schema.
 """
 
+import os
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
@@ -17,6 +18,7 @@ from upwell.store.database import (
     TABLES,
     VERSION,
     Connection,
+    Reader,
     TableDefinition,
     newer_version,
     read_note,
@@ -58,7 +60,9 @@ def connect_safely(path: Path | None = None, *, read_only: bool = False, **optio
     """Connect to an SQLite file that may be malicious, or to memory; its schema calls no functions, and its values are of bounded size."""
     place = ":memory:" if path is None else str(path)
     if read_only and path is not None:
-        place = f"{path.resolve().as_uri()}?mode=ro"
+        # Even a reader of a file with a write-ahead log creates files beside it; where it cannot, nobody writes the file either.
+        is_fixed = not os.access(path.parent, os.W_OK) and not has_waiting_changes(path)
+        place = f"{path.resolve().as_uri()}?{'immutable=1' if is_fixed else 'mode=ro'}"
     db: sqlite3.Connection = sqlite3.connect(place, uri=read_only, **options)
     try:
         db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
@@ -68,6 +72,12 @@ def connect_safely(path: Path | None = None, *, read_only: bool = False, **optio
         db.close()
         raise
     return db
+
+
+def has_waiting_changes(path: Path) -> bool:
+    """Return True if the write-ahead log of a file has changes that the file itself lacks: its last process was killed."""
+    log = path.with_name(f"{path.name}-wal")
+    return log.is_file() and log.stat().st_size > 0
 
 
 def refuse_foreign_schema(db: sqlite3.Connection, path: Path | None) -> None:
@@ -91,8 +101,11 @@ class SqliteDatabase:
     host_leases = None
     is_leased = True  # an open file is locked
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self, path: Path | None = None, *, read_only: bool = False) -> None:
         self._path = path
+        if read_only and path is not None and not os.access(path.parent, os.W_OK):
+            self._db = self._open_in_fixed_folder(path)
+            return
         try:
             # The event loop's thread and the reading thread use it in turn, never at the same time.
             self._db = connect_safely(path, isolation_level=None, timeout=0.5, check_same_thread=False)
@@ -107,6 +120,29 @@ class SqliteDatabase:
             if isinstance(error, sqlite3.Error):
                 raise self._cannot_keep(error) from error
             raise
+
+    def _open_in_fixed_folder(self, path: Path) -> sqlite3.Connection:
+        """Open a file of a folder that cannot be written, without a lock."""
+        if has_waiting_changes(path):
+            raise CannotKeep(
+                f"{path.parent} cannot be written, and its harvest did not end cleanly; copy it to a folder that you can write, and use the copy"
+            )
+        try:
+            db = connect_safely(path, read_only=True, isolation_level=None, check_same_thread=False)
+            try:
+                refuse_foreign_schema(db, path)
+                if (version := _stored_version(db)) > VERSION:
+                    raise newer_version(str(path), version)
+                if version < VERSION:
+                    raise CannotKeep(
+                        f"{path} is of an older version and cannot be upgraded, because {path.parent} cannot be written; copy it elsewhere"
+                    )
+            except BaseException:
+                db.close()
+                raise
+        except sqlite3.Error as error:
+            raise self._cannot_keep(error) from error
+        return db
 
     def _lock(self) -> None:
         try:
@@ -201,7 +237,7 @@ def _definition(table: TableDefinition) -> list[str]:
 
 
 @reporting_damage
-def _stored_version(db: Connection) -> int:
+def _stored_version(db: Reader) -> int:
     """Return the version of the tables; that of this program if the file is new."""
     version = int(read_note(db, "version", str(VERSION)))
     if version < 1:

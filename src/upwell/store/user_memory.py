@@ -9,6 +9,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from upwell.operating_system import PRIVATE_FLAGS, is_own
+
 __all__ = ["is_remembered", "memory_file", "remember"]
 
 
@@ -25,7 +27,7 @@ def remember(kind: str, value: str) -> None:
         if line in _lines(file):
             return
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | PRIVATE_FLAGS, 0o600)
         with open(descriptor, "w", encoding="ascii") as out:
             out.write(f"{line}\n")
 
@@ -41,8 +43,7 @@ def _lines(file: Path) -> set[str]:
     """Return the digests of the file; none if another user could have written it."""
     if not file.exists():
         return set()
-    status = file.stat()
-    if status.st_uid != os.getuid() or status.st_mode & 0o022:
+    if not is_own(file.stat(), others_may=0o022):
         return set()
     return set(file.read_text(encoding="ascii").split())
 

@@ -70,6 +70,8 @@ class Runs:
             stderr=stderr_file,
             start_new_session=True,  # Ctrl-C ends the server, which then stops the harvest cleanly
         )
+        with suppress(FileExistsError):
+            folder.mkdir()  # its page shows why a harvest failed that received nothing
         if process.stdin is None:
             raise RuntimeError("the process has no stdin")
         job = {"url": url, "out": str(out), "plan": plan, "manners": self.manners}

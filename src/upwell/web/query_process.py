@@ -6,17 +6,19 @@ be interrupted, so the process as a whole is limited and is killed when its time
 
 import asyncio
 import json
-import resource
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from upwell.errors import UpwellError, WrongUsage
+from upwell.operating_system import limit_address_space
 
-__all__ = ["main", "run_query"]
+__all__ = ["kill_above", "main", "run_query"]
 
 MAX_PROCESS_BYTES = 4_000_000_000  # address space of the process, most of it libraries; safety limit
 MAX_SECONDS = 30.0  # safety limit
+CHECK_SECONDS = 0.2  # between two looks at the memory of the process
 
 
 async def run_query(folder: Path, query: str, limit: int, offset: int) -> dict[str, Any]:
@@ -27,12 +29,14 @@ async def run_query(folder: Path, query: str, limit: int, offset: int) -> dict[s
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
+    watching = asyncio.create_task(kill_above(process, MAX_PROCESS_BYTES))
     job = json.dumps({"folder": str(folder), "query": query, "limit": limit, "offset": offset}).encode()
     try:
         out, _ = await asyncio.wait_for(process.communicate(job), MAX_SECONDS)
     except TimeoutError:
         raise WrongUsage(f"the query took longer than {MAX_SECONDS:.0f} s and was stopped; make it simpler") from None
     finally:
+        watching.cancel()
         if process.returncode is None:
             process.kill()
             await process.wait()
@@ -44,10 +48,21 @@ async def run_query(folder: Path, query: str, limit: int, offset: int) -> dict[s
     return result
 
 
+async def kill_above(process: asyncio.subprocess.Process, size: int) -> None:
+    """Kill a process that takes more than `size` bytes of memory: macOS and Windows do not limit its address space."""
+    import psutil
+
+    with suppress(psutil.Error, ProcessLookupError):  # it has ended
+        watched = psutil.Process(process.pid)
+        while watched.memory_info().rss <= size:  # noqa: ASYNC110 # no event
+            await asyncio.sleep(CHECK_SECONDS)
+        process.kill()
+
+
 def main() -> int:
     """Run the query given as JSON on stdin and write its rows, or its error, as JSON to stdout."""
     job: dict[str, Any] = json.load(sys.stdin)
-    resource.setrlimit(resource.RLIMIT_AS, (MAX_PROCESS_BYTES, MAX_PROCESS_BYTES))
+    limit_address_space(MAX_PROCESS_BYTES)
     from upwell.combine.catalogue import Catalogue
 
     try:
