@@ -1,8 +1,9 @@
 """Run the native code under AddressSanitizer and UBSan: `python scripts/sanitize.py [EVERY [FIRST]]`, before a change of it is merged.
 
 A copy of the package with an instrumented module reads the saved answers of the tests and the pages of the corpora (one of EVERY,
-starting with number FIRST): unchanged, truncated, and with changed bytes; and calls every function of the module. Leaks are tested by
-tests/test_native.py. It needs gcc.
+starting with number FIRST): unchanged, truncated, and with changed bytes; then random bytes and random markup, a page of each for every
+file; and calls every function of the module. At the end it says which functions no page reached. Leaks are tested by tests/test_native.py.
+It needs gcc.
 """
 
 import os
@@ -13,8 +14,9 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import BuiltinFunctionType, FunctionType, ModuleType
 
 ROOT = Path(__file__).parents[1]
 CORPORA = Path(os.environ.get("CORPORA", ROOT.parent / "shared" / "data"))
@@ -36,6 +38,17 @@ CHANGES = (
     b"<style>",
     b"\xe2\x80",
 )
+TAGS = (
+    "p", "b", "i", "a", "div", "ul", "li", "table", "tr", "td", "th", "caption", "select", "option", "form", "textarea", "svg", "math",
+    "template", "br", "body", "html",
+)  # fmt: skip
+# Pieces of random markup: tags that the parser moves, closes or opens again, and texts in several alphabets.
+PIECES = (
+    *(f"<{tag}>".encode() for tag in TAGS), *(f"</{tag}>".encode() for tag in TAGS),
+    b"<input name=q value='", b"<a href='/x?", b"<p class='a b' id=", b"'", b'"', b">", b"x", b" ", b"7 ", b"word ", b"\n", b"&amp;", b"&#x10ffff;",
+    b"&#", "ß ".encode(), "搜索".encode(), "\u0301".encode(), "\U0001f600".encode(), "اب ".encode(), b"\xff", b"\x00", b"<!--", b"-->", b"<![CDATA[",
+    b"<style>p{display:none}</style>", b"<script>", b"</script>", b"<td>1", b"<li><a href=/7>seven</a> 7,00",
+)  # fmt: skip
 
 
 def main(every: str = "1", first: str = "0") -> int:
@@ -70,14 +83,35 @@ def read_all(every: int, first: int) -> None:
     files = sorted((ROOT / "tests" / "golden").rglob("*.html")) + sorted(CORPORA.rglob("*.html"))
     rng = random.Random(1)  # noqa: S311 # the same pages each time
     pages = 0
+    reached = note_calls(compiled)
     misuse()
+    reached.clear()
     for number, file in enumerate(files[first::every], 1):
-        for page in forms(file.read_bytes(), rng):
+        for page in (*forms(file.read_bytes(), rng), *random_pages(rng)):
             use(page)
             pages += 1
         if not number % 50:
             print(f"{pages:,} pages of {number:,} files read, no findings yet", flush=True)
     print(f"{pages:,} pages of {len(files[first::every]):,} files read, no findings")
+    functions = {name for name in dir(compiled) if isinstance(getattr(compiled, name), FunctionType)}  # as wrapped
+    print(f"not reached by any page: {', '.join(sorted(functions - reached)) or 'none'}")
+
+
+def note_calls(module: ModuleType) -> set[str]:
+    """Return a set that gets the names of the functions of a module when they are called; modules that import them later are meant."""
+    reached: set[str] = set()
+
+    def noting(name: str, function: Callable[..., object]) -> Callable[..., object]:
+        def call(*arguments: object, **named: object) -> object:
+            reached.add(name)
+            return function(*arguments, **named)
+
+        return call
+
+    for name in dir(module):
+        if not name.startswith("_") and isinstance(getattr(module, name), BuiltinFunctionType):
+            setattr(module, name, noting(name, getattr(module, name)))
+    return reached
 
 
 def forms(page: bytes, rng: random.Random) -> Iterator[bytes]:
@@ -96,9 +130,18 @@ def forms(page: bytes, rng: random.Random) -> Iterator[bytes]:
     yield bytes(changed)
 
 
+def random_pages(rng: random.Random) -> Iterator[bytes]:
+    """Yield random bytes, random markup, and random markup of many tags, which is walked while it is parsed."""
+    yield rng.randbytes(rng.randrange(5000))
+    for count in (rng.randrange(2000), 50_000 if not rng.randrange(20) else 0):
+        yield b"".join(rng.choice(PIECES) for _ in range(count))
+
+
 def use(html: bytes) -> None:
     """Call every compiled function with one page."""
+    from upwell.arrays.key_set import KeySet
     from upwell.content.lines import line_features, split_lines
+    from upwell.content.main_content import find_blocks
     from upwell.page import tokens as terms
     from upwell.page.tree import read
     from upwell.records.cut_rules import ScoredCut, ScoredPage, apply_rule, learn_rules
@@ -108,6 +151,11 @@ def use(html: bytes) -> None:
     from upwell.records.record_columns import learn_columns
 
     page = read(html)
+    keys = KeySet()
+    keys.update(page.text().split())
+    keys.update(str(number) for number in range(len(html) % 3000))
+    if any(word not in keys for word in page.text().split()):
+        sys.exit("a key was lost")
     terms.terms_of(page)
     attributes = pickle.loads(pickle.dumps(page)).attributes  # noqa: S301 # our own bytes
     for row, found in attributes.items():
@@ -116,6 +164,7 @@ def use(html: bytes) -> None:
     for name in page.attribute_names:
         page.attribute_by_row(name)
     line_features(page, split_lines(page))
+    find_blocks(page)
     count_words(page.text().split("\n")[:200])
     leaves = split_leaves(page)
     if len(leaves) < 2000:  # searching for cuts takes long on larger pages

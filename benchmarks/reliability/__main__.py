@@ -1,6 +1,7 @@
-"""Print one table of load, faults, kills, hostile sites and bad files: `python -m benchmarks.reliability [--quick]`.
+"""Print one table of load, faults, kills, hostile sites and bad files: `python -m benchmarks.reliability [--quick] [--only ROW …]`.
 
 Hostile sites and bad files are the tests of `tests/hostile`: real servers and real Chromium; the requests that reached the servers are counted.
+A row is chosen by the start of its name: `--only faults "bad files"`. Tests that fail are named on stderr.
 """
 
 import argparse
@@ -28,9 +29,10 @@ def main() -> None:
     """Print the table; exit with 1 if something was lost."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="smaller numbers, for a look")
-    quick = parser.parse_args().quick
+    parser.add_argument("--only", nargs="+", default=[""], metavar="ROW", help="rows whose names begin like this")
+    options = parser.parse_args()
     rows = []
-    for row in _rows(quick):
+    for row in _rows(options.quick, tuple(options.only)):
         print(" | ".join(row), file=sys.stderr, flush=True)
         rows.append(row)
     columns = ["what", "tried", "held", "lost"]
@@ -38,11 +40,14 @@ def main() -> None:
     sys.exit(1 if any(row[3] not in ("0", "0 records") for row in rows) else 0)
 
 
-def _rows(quick: bool) -> Iterator[list[str]]:
-    yield _load(5 if quick else 30)
-    yield _faults(120 if quick else 600)
-    yield _kills(3 if quick else 20)
-    yield from _hostile()
+def _rows(quick: bool, only: tuple[str, ...]) -> Iterator[list[str]]:
+    if "load".startswith(only):
+        yield _load(5 if quick else 30)
+    if "faults".startswith(only):
+        yield _faults(120 if quick else 600)
+    if "kills".startswith(only):
+        yield _kills(3 if quick else 20)
+    yield from _hostile(only)
 
 
 def _load(sites: int) -> list[str]:
@@ -74,9 +79,13 @@ def _kills(kills: int) -> list[str]:
     return ["kills", str(figures["kills"]), str(figures["kills"]), "0 records" if figures["same"] else "records"]
 
 
-def _hostile() -> Iterator[list[str]]:
+def _hostile(only: tuple[str, ...]) -> Iterator[list[str]]:
     """Run the hostile cases by file; yield a row for each file."""
     for path in sorted(Path("tests/hostile").glob("test_*.py")):
+        kind = "bad files" if path.stem in BAD_FILES else "hostile"
+        name = f"{kind}: {path.stem.removeprefix('test_').replace('_', ' ')}"
+        if not name.startswith(only):
+            continue
         with tempfile.NamedTemporaryFile(suffix=".xml") as report:
             command = [sys.executable, "-m", "pytest", "-q", str(path), f"--junitxml={report.name}"]
             subprocess.run(command, capture_output=True, check=False)
@@ -84,9 +93,10 @@ def _hostile() -> Iterator[list[str]]:
         tried = int(suite.get("tests", "0"))
         lost = int(suite.get("failures", "0")) + int(suite.get("errors", "0"))
         skipped = int(suite.get("skipped", "0"))
-        kind = "bad files" if path.stem in BAD_FILES else "hostile"
-        name = path.stem.removeprefix("test_").replace("_", " ")
-        yield [f"{kind}: {name}", str(tried - skipped), str(tried - skipped - lost), str(lost)]
+        for case in suite:
+            if case.find("failure") is not None or case.find("error") is not None:
+                print(f"lost: {path.name}: {case.get('name')}", file=sys.stderr)
+        yield [name, str(tried - skipped), str(tried - skipped - lost), str(lost)]
 
 
 if __name__ == "__main__":

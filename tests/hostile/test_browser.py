@@ -1,11 +1,13 @@
 """A page in the browser can cause only requests that the Fetcher allows, and none to other places."""
 
 import asyncio
+import os
 from pathlib import Path
 
+import psutil
 import pytest
 
-from tests.hostile.site import Answer, hostile
+from tests.hostile.site import Answer, ReceivedRequest, hostile
 from upwell import api
 from upwell.discover.browser_search import SearchOnlyPolicy
 from upwell.errors import BudgetSpent, Unreachable, UpwellError
@@ -208,6 +210,23 @@ def test_a_harvest_in_the_browser_keeps_its_budget(tmp_path: Path) -> None:
     with hostile({"/": page(script, "<input type=search name=q>")}) as site, pytest.raises(UpwellError):
         api.harvest(site.url, out=tmp_path, plan=Plan(budget=15, browser="always"), manners=Manners(rate=0, retries=0))
     assert len(site.received) <= 15
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can become another user")
+def test_the_browser_of_root_runs_as_nobody() -> None:
+    """No process of Chromium has the rights of root."""
+    users: set[str] = set()
+
+    def note_users(_: ReceivedRequest) -> str:
+        for process in psutil.Process().children(recursive=True):
+            if "chrom" in process.name():
+                users.add(process.username())
+        return "<p>x</p>"
+
+    with hostile({"/page": note_users}) as site:
+        (shown,) = show_all(BrowserVisit(url=f"{site.url}page"))
+    assert isinstance(shown, RenderedPage)
+    assert users == {"nobody"}
 
 
 @pytest.mark.parametrize(

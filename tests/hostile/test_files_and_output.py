@@ -1,5 +1,6 @@
 """Damaged files lose no data, output is safe, and every bad input gives a one-line error."""
 
+import contextlib
 import csv
 import gzip
 import json
@@ -185,6 +186,16 @@ def test_column_names_that_sqlite_reserves(tmp_path: Path) -> None:
         assert db.execute("SELECT rank FROM records").fetchone() == ("first",)
         assert db.execute("SELECT count(*) FROM records_fts WHERE records_fts MATCH 'granite first'").fetchone() == (1,)
     db.close()
+
+
+@pytest.mark.parametrize("other", ["rank", "records_fts", "b"])
+@pytest.mark.parametrize("name", ["true", "FALSE"])
+def test_columns_named_like_booleans_are_indexed(name: str, other: str, tmp_path: Path) -> None:
+    """Such names need quotes in places where SQLite itself forgets them."""
+    write([{"_key": "a", name: "amber stone", other: "x"}], tmp_path, "sqlite")
+    with contextlib.closing(sqlite3.connect(tmp_path / "records.sqlite")) as db:
+        assert db.execute("SELECT count(*) FROM records_fts WHERE records_fts MATCH 'amber'").fetchone() == (1,)
+        assert db.execute(f'SELECT "{name}" FROM records').fetchone() == ("amber stone",)  # noqa: S608 # ours
 
 
 def test_links_with_spaces_are_sent_encoded(tmp_path: Path) -> None:

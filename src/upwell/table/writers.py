@@ -39,7 +39,9 @@ MAX_SHEET_ROWS, MAX_SHEET_COLUMNS, MAX_CELL_CHARS, MAX_SHEET_NAME = 1_048_576, 1
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")  # OWASP, "CSV Injection"
 NUMBER = re.compile(r"[-+]?\d[\d.,]*(?:[eE][-+]?\d+)?%?")
 ROWID_NAMES = ("rowid", "oid", "_rowid_")  # SQLite's aliases for the row number
-FTS_NAMES = ("rank", "rowid", "records_fts")  # reserved by FTS5: its own columns, one of which is named like the index
+# Reserved by FTS5: its own columns, one of which is named like the index. Columns of views with the last two names cannot be indexed
+# (SQLite 3.40).
+FTS_NAMES = ("rank", "rowid", "records_fts", "true", "false")
 MAX_SQLITE_COLUMNS = 2000  # SQLite, "Implementation Limits"
 MAX_NAME_CHARS = 1000  # safety limit: longer column names are cut
 
