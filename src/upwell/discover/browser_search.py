@@ -172,7 +172,23 @@ def try_in_browser(
         trials.set_via("browser")
     if not trials.accepted:
         yield from _try_shown_pages(trials, shown, page)
+    if not trials.accepted:
+        trials.unused += _unused_requests(trials, shown)
     return shown
+
+
+def _unused_requests(trials: Trials, shown: RenderedPage) -> list[str]:
+    """Say what the scripts of a page requested that might be a search, and why it is not used."""
+    tried = [
+        f"a script of {shown.url} requests {decoy.method} {decoy.url} for what is typed, but its answers show nothing new"
+        for decoy in trials.decoys
+        if decoy.via == "browser"
+    ]
+    refused = [
+        f"a script of {shown.url} posts to {url}, which was not sent, because it may not be a search"
+        for url in shown.refused
+    ]
+    return [*tried, *refused] or [f"{shown.url} shows no search box in the browser"] * (not shown.has_box)
 
 
 def _try_requests(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[None]:

@@ -75,6 +75,7 @@ class Discovery:
     working_words: list[str] = field(default_factory=list)  # words that found records
     nonsense: list[str] = field(default_factory=list)  # nonsense queries that were sent
     out_of_reach: list[str] = field(default_factory=list)  # why interfaces of the site could not be tried
+    unused: list[str] = field(default_factory=list)  # what scripts requested and was not used
     pages: list[TagTree] = field(default_factory=list)  # the home page and the pages that were opened
     sitemaps: tuple[str, ...] = ()  # sitemaps named by robots.txt
     consent_pages: tuple[ConsentPage, ...] = ()  # clicked through on the way to the home page
@@ -199,6 +200,7 @@ def _search_from(
         working_words=trials.working_words,
         nonsense=trials.nonsense,
         out_of_reach=list(dict.fromkeys([*trials.forbidden, *trials.left_out])),
+        unused=list(dict.fromkeys(trials.unused)),
         pages=trials.pages,
         sitemaps=sitemaps(),
         consent_pages=start.consent_pages,

@@ -530,13 +530,18 @@ async def _discover(
             raise Walled(f"{discovery.wall.reason}{_hint_of_session(url, net)}", discovery.wall.wall)
         if not discovery.interfaces:
             kinds = [form.kind for form in forms.find(discovery.home)]
-            there = f"{len(kinds)} forms ({', '.join(kinds)})" if kinds else "no forms"
-            around = f"and {len(discovery.opened_pages)} pages around it have no search either"
+            there = f"{len(kinds)} forms ({', '.join(kinds)}), none of them a search" if kinds else "no forms"
+            opened = len(discovery.opened_pages)
+            around = (
+                f"and {opened} pages around it have no search either" if opened else "and no page around it was opened"
+            )
             if discovery.out_of_reach:
                 around += f" ({discovery.out_of_reach[0]})"
             elif nearest := _nearest_form(discovery):
                 around += f"; {nearest}"
-            raise NoSearchForm(f"{url} has {there}, none of them a search, {around}; {_way_out(discovery)}")
+            elif discovery.unused:
+                around += f"; {discovery.unused[0]}"
+            raise NoSearchForm(f"{url} has {there}, {around}; {_way_out(discovery)}")
         min_score = MIN_SCORE_SHARE * discovery.interfaces[0].score
         _log_interfaces(discovery, min_score)
         return replace(
