@@ -214,6 +214,8 @@ class RenderedPage:
     typed: tuple[TypedQuery, ...] = ()  # results of the trial queries
     data: tuple[str, ...] = ()  # URLs of fetched data with many similar objects, the largest first
     steps: tuple[PageStep, ...] = ()  # what scripts requested for a next page
+    refused: tuple[str, ...] = ()  # addresses to which a script of the page was not allowed to post
+    has_box: bool = True  # False: queries were to be typed, and the page shows no search box
     routes: tuple[str, ...] = ()  # paths of lists that the scripts of the page name, such as /things for /things/:id
     number: int = 0  # of the visit in the state of the harvest; 0: not stored
 

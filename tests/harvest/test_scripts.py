@@ -45,7 +45,8 @@ def site(answer: Answer) -> Iterator[tuple[str, list[str]]]:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             text = answer(parts.path, sent, {name.lower(): value for name, value in self.headers.items()}, body)
             self.send_response(404 if text is None else 200)
-            kind = "application/json" if (text or "")[:1] in ("{", "[") else "text/html"
+            kinds = {"{": "application/json", "[": "application/json", "0": "text/x-component"}
+            kind = kinds.get((text or "")[:1], "text/html")
             self.send_header(
                 "Content-Type", "text/javascript" if parts.path.endswith(".js") else f"{kind}; charset=utf-8"
             )
@@ -238,3 +239,80 @@ def test_infinite_scroll_with_a_cursor_in_a_body_of_several_queries(tmp_path: Pa
     with site(answer) as (url, _):
         result = harvest(url, tmp_path, budget=120)
     assert result.summary["records"] == len(ITEMS)
+
+
+def test_component_that_posts_its_state(tmp_path: Path) -> None:
+    """What a page posts for words typed into its search box is a search, whatever its address; it is sent with the token of the page."""
+    script = """const ask = () => fetch('/component/update', {method: 'POST', headers: {'X-Page-Token': 't0k3n', 'Content-Type': 'application/json'},
+        body: JSON.stringify({component: 'list', state: {size: 10}, actions: [{type: 'syncInput', name: 'words', value: box.value}]})})
+      .then(r => r.json()).then(d => { out.innerHTML = d.html });
+      box.oninput = ask; ask()"""
+    page = f"{TITLE}<input id=box type=search><div id=out></div><script>{script}</script>"
+    acts: list[str] = []
+
+    def answer(path: str, sent: dict[str, str], headers: dict[str, str], body: bytes) -> str | None:
+        if path == "/component/update" and headers.get("x-page-token") == "t0k3n":
+            word = json.loads(body)["actions"][0]["value"]
+            acts.append(word)
+            rows = (
+                f"<li><a href='/things/{i['id']}'>{i['name']}</a><p>{i['about']}</p></li>" for i in matching(word)[:30]
+            )
+            return json.dumps(
+                {"html": f"<div><p>{len(matching(word))} found</p><ul>{''.join(rows)}</ul></div>", "errors": {}}
+            )
+        return page if path == "/" else None
+
+    with site(answer) as (url, _):
+        result = harvest(url, tmp_path, budget=200)
+    assert result.summary["records"] >= 68
+    assert result.summary["sources"][0]["search_interface"]["method"] == "POST"
+    assert acts[0] != ""  # before anything was typed, nothing was posted
+
+
+def test_numbered_rows_of_a_server_action(tmp_path: Path) -> None:
+    """JSON in numbered rows is read, and "load more" sends the number of the last record that was shown."""
+    script = """let last = null; const base = '/things/';
+      const ask = after => fetch('/', {method: 'POST', headers: {'Next-Action': 'a1'}, body: JSON.stringify([box.value, after])}).then(r => r.text())
+        .then(t => { const d = JSON.parse(t.split('\\n')[1].slice(2)); last = d.after; if (!after) out.innerHTML = '';
+          out.innerHTML += d.items.map(i => `<li><a href='/things/${i.id}'>${i.name}</a> ${i.about}</li>`).join(''); more.hidden = !last });
+      box.oninput = () => ask(null); more.onclick = () => ask(last)"""
+    home = f"{TITLE}<input id=box type=search><ul id=out></ul><button id=more hidden>Cargar más</button><script>{script}</script>"
+    numbers = {item["id"]: 1000 + 3 * n for n, item in enumerate(ITEMS)}
+
+    def answer(path: str, sent: dict[str, str], headers: dict[str, str], body: bytes) -> str | None:
+        if path != "/" or "next-action" not in headers:
+            return home if path == "/" else None
+        word, after = json.loads(body)
+        found = [item for item in matching(word) if after is None or numbers[item["id"]] > after]
+        last = numbers[found[8]["id"]] if len(found) > 9 else None
+        rows = [{"id": i["id"], "number": numbers[i["id"]], "name": i["name"], "about": i["about"]} for i in found[:9]]
+        return f'0:{{"a":"$@1","b":"build"}}\n1:{json.dumps({"items": rows, "after": last})}\n'
+
+    with site(answer) as (url, targets):
+        result = harvest(url, tmp_path, budget=120)
+    assert result.summary["records"] == len(ITEMS)
+    assert result.summary["sources"][0]["search_interface"]["page_changes"][0][0] == "cursor"
+    assert len(targets) < 100
+
+
+def test_list_of_codes_whose_search_finds_no_word_of_the_page(tmp_path: Path) -> None:
+    """Four equal answers without anything say that nothing was found; then parts of the records' names are tried."""
+    codes = [f"{kind}net_v{n}.x1" for n in range(12) for kind in ("res", "dpn", "vgg", "bit")]
+    script = """const ask = () => fetch('/api/models?filter=' + encodeURIComponent(`name LIKE '%${box.value}%'`)).then(r => r.json()).then(d => {
+        out.innerHTML = (d.models || []).map(m => `<li><a href='/models/${m.name}'>${m.name}</a> classifier of pictures</li>`).join('') });
+      box.oninput = ask; ask()"""
+    home = f"{TITLE}<input id=box type=search><ul id=out></ul><script>{script}</script>"
+
+    def answer(path: str, sent: dict[str, str], headers: dict[str, str], body: bytes) -> str | None:
+        if path != "/api/models":
+            return home if path == "/" else None
+        word = sent["filter"].partition("%")[2].rpartition("%")[0]
+        found = [{"name": code, "about": "classifier of pictures"} for code in codes if word in code]
+        return json.dumps({"models": found[:20]} if found else {})
+
+    with site(answer) as (url, _):
+        result = harvest(url, tmp_path, budget=150)
+    interface = result.summary["sources"][0]["search_interface"]
+    assert "{query}" in interface["url"]
+    assert interface["via"] == "browser"
+    assert result.summary["records"] > 20  # more than the page shows without a query

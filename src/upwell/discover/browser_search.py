@@ -172,7 +172,23 @@ def try_in_browser(
         trials.set_via("browser")
     if not trials.accepted:
         yield from _try_shown_pages(trials, shown, page)
+    if not trials.accepted:
+        trials.unused += _unused_requests(trials, shown)
     return shown
+
+
+def _unused_requests(trials: Trials, shown: RenderedPage) -> list[str]:
+    """Say what the scripts of a page requested that might be a search, and why it is not used."""
+    tried = [
+        f"a script of {shown.url} requests {decoy.method} {decoy.url} for what is typed, but its answers show nothing new"
+        for decoy in trials.decoys
+        if decoy.via == "browser"
+    ]
+    refused = [
+        f"a script of {shown.url} posts to {url}, which was not sent, because it may not be a search"
+        for url in shown.refused
+    ]
+    return [*tried, *refused] or [f"{shown.url} shows no search box in the browser"] * (not shown.has_box)
 
 
 def _try_requests(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[None]:
@@ -214,7 +230,7 @@ def _of_shown_page(typed: TypedQuery, request: Request) -> SearchInterface | Non
     is_part = bool(request.headers) and request.method == "GET"
     if not is_part or urlsplit(typed.url)[:3] != urlsplit(request.url)[:3] or "#" in typed.url:
         return None
-    return interface_of_request(Request(url=typed.url), typed.query)
+    return interface_of_request(Request(url=typed.url), typed.query, only_whole=True)
 
 
 def _try_index(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[None]:
@@ -242,14 +258,21 @@ def _try_shown_pages(trials: Trials, shown: RenderedPage, page: TagTree) -> Step
     known = items_of_page(page)
     for typed in without_matches:
         known |= without_query(items_of_page(read(typed.html, url=typed.url)), typed.query)
+    before: frozenset[str] = frozenset()  # items shown before the query was typed
     for typed in shown.typed:
         if typed in without_matches:
             continue
-        items = without_query(items_of_page(read(typed.html, url=typed.url)), typed.query)
+        own_items = items_of_page(read(typed.html, url=typed.url))
+        is_earlier_answer, before = own_items == before, own_items
+        if is_earlier_answer:
+            continue
+        items = without_query(own_items, typed.query)
         new = items - without_query(known, typed.query)
         if len(new) < MIN_NEW_ITEMS:
             continue
-        interface = interface_of_request(Request(url=typed.url), typed.query) if typed.url != shown.url else None
+        # only whole values: a word, above all the broad query of one letter, is in an address by chance
+        own = interface_of_request(Request(url=typed.url), typed.query, only_whole=True)
+        interface = own if typed.url != shown.url else None
         if interface is None:
             interface = TypedInterface(url=shown.url, score=SCORE)
         if not is_harmless(interfaces.fill(interface, ""), trials.home.url):

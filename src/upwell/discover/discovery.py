@@ -76,6 +76,7 @@ class Discovery:
     working_words: list[str] = field(default_factory=list)  # words that found records
     nonsense: list[str] = field(default_factory=list)  # nonsense queries that were sent
     out_of_reach: list[str] = field(default_factory=list)  # why interfaces of the site could not be tried
+    unused: list[str] = field(default_factory=list)  # what scripts requested and was not used
     pages: list[TagTree] = field(default_factory=list)  # the home page and the pages that were opened
     sitemaps: tuple[str, ...] = ()  # sitemaps named by robots.txt
     consent_pages: tuple[ConsentPage, ...] = ()  # clicked through on the way to the home page
@@ -202,6 +203,7 @@ def _search_from(
         out_of_reach=[
             why for why in dict.fromkeys([*trials.forbidden, *trials.left_out]) if not _is_about_one_of(why, working)
         ],
+        unused=list(dict.fromkeys(trials.unused)),
         pages=trials.pages,
         sitemaps=sitemaps(),
         consent_pages=start.consent_pages,

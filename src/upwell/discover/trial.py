@@ -88,6 +88,9 @@ class Trials:
     forbidden: list[str] = field(default_factory=list)  # why requests were not sent
     left_out: list[str] = field(default_factory=list)  # interfaces that may change something or need a login, and why
     missing: list[str] = field(default_factory=list)  # why the browser was not used
+    unused: list[str] = field(
+        default_factory=list
+    )  # what scripts requested and was not used; said if nothing else is found
     working_words: list[str] = field(default_factory=list)  # words that found records
     nonsense: list[str] = field(default_factory=list)  # nonsense queries that were sent
     nonsense_items: frozenset[str] = frozenset()  # items that the last interface shows for nonsense

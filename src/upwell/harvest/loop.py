@@ -544,6 +544,8 @@ async def _discover(
                 around += f" ({discovery.out_of_reach[0]})"
             elif nearest := _nearest_form(discovery):
                 around += f"; {nearest}"
+            elif discovery.unused:
+                around += f"; {discovery.unused[0]}"
             raise NoSearchForm(f"{url} has {there}, {around}; {_way_out(discovery)}")
         min_score = MIN_SCORE_SHARE * discovery.interfaces[0].score
         _log_interfaces(discovery, min_score)

@@ -11,6 +11,7 @@ import html
 import json
 import logging
 import re
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -124,6 +125,8 @@ MAX_TRIAL_REQUESTS = (
     25  # requests without scripts per visit with trial queries; finding an interface should cost 40 at most
 )
 MAX_STEP_REQUESTS = 6  # further requests of a visit for the next page of an answer
+MAX_MORE = 12  # times that "load more" is clicked, or the page scrolled to its end, for a typed query; not swept
+MAX_LOST_SHARE = 0.1  # share of the lines of a page that may change while it shows more; not swept
 MAX_SETTLE_SECONDS = 20.0  # time after which a page that never stops requesting counts as finished
 MAX_ANSWER_CHARS = 2_000_000  # length of an answer in which the cursor of the next page is searched
 TRIAL_PATIENCE = 3  # factor of the timeout for a visit with trial queries
@@ -302,15 +305,29 @@ async def _open_box(
     return None
 
 
-async def _find_next(page: "Page", may_click: Callable[[str], bool]) -> "ElementHandle | None":
-    """Return the control that leads to the next page of an answer; None if the page shows none."""
+async def _find_next(
+    page: "Page", may_click: Callable[[str], bool], *, only_more: bool = False
+) -> "ElementHandle | None":
+    """Return the control that leads to the next page of an answer, or with `only_more` shows more of it; None if the page shows none."""
     controls = await page.evaluate_handle(FIND_CONTROLS)
     described = await controls.evaluate(DESCRIBE)
+    if only_more:
+        described = [texts if _says_more(*texts[:2]) else ("", "", "") for texts in described]
     scores = [_next_score(*texts) if may_click(" ".join(texts[:2])) else 0 for texts in described]
     if not any(scores):
         return None
     best = max(range(len(scores)), key=lambda i: (scores[i], i))
     return (await controls.evaluate_handle("(parts, i) => parts[i]", best)).as_element()
+
+
+def _says_more(*labels: str) -> bool:
+    """Return True if a label of a control says that it shows more.
+
+    >>> _says_more("Vis flere", ""), _says_more("Next", "")
+    (True, False)
+    """
+    own = [" ".join(label.split()) for label in labels]
+    return any(known.fullmatch(words) for words in own if words for known in (MORE_RESULTS, MORE))
 
 
 def _next_score(text: str, label: str, marks: str) -> int:
@@ -512,6 +529,7 @@ class _Visit:
         self._typed_into = "", ""  # HTML and URL of the page that the query was typed into
         self._bodies: dict[str, bytes] = {}  # responses to scripts of the page, by URL
         self._script_urls: set[str] = set()
+        self._refused: dict[str, None] = {}  # addresses to which a script may not post
         self._final: dict[str, Response] = {}  # targets of redirects, by their own URL
 
     async def look(self, context: "BrowserContext") -> RenderedPage:
@@ -533,9 +551,35 @@ class _Visit:
             return await self._try_queries(page, pending)
         if self.visit.query:
             await self._type_query(page, self.visit.query, pending)
+            return await self._show_more(page, pending)
         if self.stopped_by is not None:
             raise self.stopped_by
         return RenderedPage(url=page.url, html=await page.content(), calls=tuple(self.calls))
+
+    async def _show_more(self, page: "Page", pending: "_PendingRequests") -> RenderedPage:
+        """Return what the page shows for the query, after "load more" and scrolling as long as they add to it."""
+        from playwright.async_api import Error
+
+        lines: Counter[str] = Counter()
+        for _ in range(MAX_MORE):
+            if self.stopped_by is not None:
+                raise self.stopped_by
+            shown = Counter((await page.inner_text("body")).splitlines())
+            is_longer, lost = shown.total() > lines.total(), (lines - shown).total()
+            if self.seen is not None and (not is_longer or lost > MAX_LOST_SHARE * lines.total()):
+                break  # nothing more, or other records instead of the earlier ones
+            lines = shown
+            self.seen = RenderedPage(url=page.url, html=await page.content(), calls=tuple(self.calls))
+            if self.is_full():
+                break
+            try:
+                control = await _find_next(page, self.chromium.policy.may_click, only_more=True)
+                await (page.evaluate(SCROLL) if control is None else _click(control))
+                await pending.settle()
+            except Error as error:  # the page has gone
+                logger.debug("browser: no more records: %s", error)
+                break
+        return self.seen or RenderedPage(url=page.url, html=await page.content(), calls=tuple(self.calls))
 
     async def _try_queries(self, page: "Page", pending: "_PendingRequests") -> RenderedPage:
         """Type the trial queries, then words of the page, and return what each of them showed."""
@@ -554,6 +598,7 @@ class _Visit:
             try:
                 shown = await self._type_query(page, query, pending)
             except (Unreachable, Error):  # there is no box, or it disappeared with its page
+                first = replace(first, has_box=bool(typed))
                 break
             finally:
                 if self.stopped_by is not None:
@@ -566,7 +611,7 @@ class _Visit:
             if self.is_full():
                 break
         data = await asyncio.to_thread(_with_records, dict(self._bodies))
-        return replace(first, typed=tuple(typed), data=data, steps=tuple(self._steps))
+        return replace(first, typed=tuple(typed), data=data, steps=tuple(self._steps), refused=tuple(self._refused))
 
     async def _take_step(self, page: "Page", query: str, pending: "_PendingRequests") -> None:
         """Go to the next page of an answer, by scrolling or a click, and keep what the page's scripts request for it."""
@@ -673,6 +718,7 @@ class _Visit:
                 replace(request, query=self._query if self._is_typed else ""), *self._typed_into
             )
         ):
+            self._refused[request.url] = None
             raise Forbidden(f"POST {request.url} is not sent: it may not be a search")
         if request.method == "POST":
             # the policy found a search
