@@ -246,8 +246,8 @@ class CoverageEvidence:
         stated = self._by_total()
         if stated is not None and not stated.is_lower_bound and stated.size.high <= CLOSE_TOTAL * stated.size.low:
             # a few of them test the total, if nothing else did
-            drawn = len(self.sample.queries) if self.sample is not None else 0
-            return not self.errors and self.stated > self.held and drawn < MAX_TEST_QUERIES
+            queries = len(self.sample.queries) if self.sample is not None else 0
+            return not self.errors and self.stated > self.held and queries < MAX_TEST_QUERIES
         records, known = sum(records for records, _ in self.pages), sum(known for _, known in self.pages)
         if records > MAX_PRIOR * known:
             return False  # nearly everything is new: a sample would only show that
