@@ -8,7 +8,7 @@ import pytest
 from upwell.arrays.key_set import KeySet
 from upwell.choose.coverage import CoverageEvidence, CoverageStatement, ListView
 from upwell.choose.record_numbers import RecordNumbers
-from upwell.choose.size_sample import SizeSample
+from upwell.choose.size_sample import SampledQuery, SizeSample
 from upwell.choose.word_index import WordIndex
 from upwell.types import Record
 
@@ -30,6 +30,15 @@ def test_a_stated_total_is_as_exact_as_tested_totals() -> None:
         "the source stops counting there"
     )
     assert coverage(stated=1000, errors=[0.0]).statement().by == "bracket", "it may stop counting at a round number"
+
+
+def test_a_total_that_nothing_tests_is_tested_by_a_few_drawn_queries() -> None:
+    untested, tested = coverage(stated=459), coverage(stated=459, errors=[0.0])
+    assert untested.needs_sample
+    assert not tested.needs_sample
+    untested.sample = SizeSample(untested.words)
+    untested.sample.queries = [SampledQuery("a", 0.1, 100, 1)] * 4
+    assert not untested.needs_sample, "their answers were too short to test it"
 
 
 def test_a_complete_list_is_the_size_if_it_contains_independent_draws() -> None:
