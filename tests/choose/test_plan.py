@@ -1,7 +1,10 @@
 """The plan of a harvest."""
 
+import ast
+import inspect
 import pickle
-from dataclasses import replace
+from dataclasses import fields, replace
+from itertools import pairwise
 
 import pytest
 
@@ -26,3 +29,15 @@ def test_invalid_values_are_rejected(wrong: dict[str, object]) -> None:
     (name,) = wrong
     with pytest.raises(WrongUsage, match=name):
         Plan(**wrong)  # type: ignore[arg-type] # invalid on purpose
+
+
+def test_every_field_has_a_docstring() -> None:
+    (definition,) = ast.parse(inspect.getsource(Plan)).body
+    assert isinstance(definition, ast.ClassDef)
+    documented = {
+        field.target.id
+        for field, text in pairwise(definition.body)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
+    }
+    assert documented == {field.name for field in fields(Plan)}

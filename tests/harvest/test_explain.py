@@ -19,7 +19,7 @@ from upwell import api
 from upwell.choose.expected_yield import KINDS
 from upwell.choose.plan import Plan
 from upwell.demo import Running, Switches, serve
-from upwell.errors import InUse, WrongUsage
+from upwell.errors import WrongUsage
 from upwell.harvest.events import Asked, Event
 from upwell.harvest.explain import (
     FEATURE_MEANINGS,
@@ -189,8 +189,8 @@ def test_wrong_numbers_and_folders_are_named(harvested: tuple[Path, list[Asked],
         api.explain(tmp_path)
     with pytest.raises(WrongUsage, match="no requests yet"):
         api.explain(tmp_path / "a", 1)
-    with open_folder(tmp_path / "a"), pytest.raises(InUse, match="is being harvested"):
-        api.explain(tmp_path / "a")
+    with open_folder(tmp_path / "a"), pytest.raises(WrongUsage, match="no requests yet"):  # also while it is harvested
+        api.explain(tmp_path / "a", 1)
 
 
 def test_a_state_of_an_older_version_is_explained_as_far_as_it_goes(tmp_path: Path) -> None:

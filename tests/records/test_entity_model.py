@@ -232,3 +232,29 @@ def test_a_value_is_never_in_the_column_of_another_label(row: str) -> None:
             assert read_fields.get(name, fields.get(name)) == fields.get(name)
         others = {value for name, value in read_fields.items() if name not in fields and isinstance(value, str)}
         assert not others & set(fields.values())
+
+
+def test_the_label_of_an_empty_cell_has_no_value() -> None:
+    """The text after the table is not the value of its last label."""
+
+    def page(n: int) -> TagTree:
+        return read(
+            f"<h1>Ticket {n}</h1><table><tr><th>Owner:<td>{FIRMS[n % 8]} {n}<tr><th>Cc:<td></table><div><p>Package number {n} of the shop</p></div>"
+        )
+
+    pages = [page(n) for n in range(10)]
+    rows = [apply_entity_model(learn_entities(pages), tree) for tree in pages]
+    assert all("cc" not in row for row in rows)
+    assert "Package number 3 of the shop" in rows[3].values()
+
+
+def test_classes_of_frameworks_and_data_are_no_names() -> None:
+    def page(n: int) -> TagTree:
+        return read(
+            f"<h1>Thing {n}</h1><div><span class='fw-bold text-muted'>{FIRMS[n % 8]} {n}</span></div>"
+            f"<table><tr><td>Anna &lt;anna@example.org&gt;<tr><td>{n} 20{10 + n} x</table>"
+        )
+
+    pages = [page(n) for n in range(10)]
+    names = {column.name for column in learn_entities(pages).columns}
+    assert not {name for name in names if "bold" in name or "muted" in name or "anna" in name}

@@ -169,7 +169,6 @@ def test_a_copy_of_a_state_in_use_is_consistent(tmp_path: Path) -> None:
     """While another thread writes and checkpoints its log, every copy opens and contains whole transactions."""
     path = tmp_path / "state.sqlite"
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    db.execute("PRAGMA locking_mode = EXCLUSIVE")
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("CREATE TABLE pairs (a, b)")
     is_done = threading.Event()

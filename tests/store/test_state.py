@@ -8,6 +8,7 @@ import pytest
 
 from upwell.errors import CannotKeep
 from upwell.store.database import VERSION
+from upwell.store.sqlite import is_locked
 from upwell.store.state import State
 from upwell.types import Outcome, Request, Response
 
@@ -31,6 +32,25 @@ def test_errors_for_locked_damaged_and_missing_files_say_what_to_do(tmp_path: Pa
     with pytest.raises(CannotKeep, match="writable"):
         State(tmp_path / "no" / "folder" / "state.sqlite")
     assert sqlite3.connect(path).execute("SELECT value FROM about WHERE name = 'a'").fetchone() == ("b",)
+
+
+def test_a_state_that_is_written_can_be_read(tmp_path: Path) -> None:
+    """Readers see what is committed, in the order of commits; only one process may write, and the right to do so ends with it."""
+    path = tmp_path / "state.sqlite"
+    with State(path) as state:
+        assert is_locked(path)
+        state.set_note("a", "1")
+        with State(path, read_only=True) as reader:
+            state.set_note("a", "2")
+            assert reader.note("a") == "1"  # one moment, until it is closed
+        with State(path, read_only=True) as reader:
+            assert reader.note("a") == "2"
+            assert len(reader) == 0
+        with pytest.raises(CannotKeep, match="another process"):
+            State(path)
+        assert state.note("a") == "2"
+    assert not is_locked(path)
+    assert [each.name for each in tmp_path.iterdir()] == ["state.sqlite"]
 
 
 def test_a_full_disk_keeps_what_was_stored(tmp_path: Path) -> None:

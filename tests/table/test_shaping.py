@@ -2,7 +2,15 @@
 
 from typing import Any
 
-from upwell.table.schema import PAGE_PREFIX, TableColumn, columns_from_json, columns_to_json, infer_columns, shape_rows
+from upwell.table.schema import (
+    PAGE_PREFIX,
+    FieldOrigin,
+    TableColumn,
+    columns_from_json,
+    columns_to_json,
+    infer_columns,
+    shape_rows,
+)
 
 CITIES = ["Lima", "Oslo", "Kyoto", "Quito", "Perth", "Turin", "Izmir"]
 
@@ -102,3 +110,61 @@ def test_an_unnamed_distinguishing_column_is_the_title() -> None:
     assert [column.name for column in infer_columns(rows)] == ["page_title", "by", "by_2"]
     rows = [{"author": f"by {i % 3}", "subject": f"Fix {i} of them"} for i in range(30)]
     assert [column.name for column in infer_columns(rows)] == ["author", "subject"]
+
+
+def test_a_label_of_the_record_page_replaces_a_class_of_the_list() -> None:
+    """But not a title, and not a name that is part of the label."""
+    rows = [
+        {
+            "name": c, "fact_value": f"{i}00", "also": f"x{i}", PAGE_PREFIX + "heading": c, PAGE_PREFIX + "population": f"{i}00",
+            PAGE_PREFIX + "also_called": f"x{i}",
+        }
+        for i, c in enumerate(CITIES)
+    ]  # fmt: skip
+    origins = {PAGE_PREFIX + name: FieldOrigin("label") for name in ("heading", "population", "also_called")}
+    assert [column.name for column in infer_columns(rows, origins=origins)] == ["name", "population", "also"]
+
+
+def test_a_constant_fact_is_a_column() -> None:
+    """It varied when the source was learned, or has a label; other constants are furniture."""
+    rows = [{"name": c, "country": "Peru", "by": "Read more"} for c in CITIES]
+    assert [column.name for column in infer_columns(rows)] == ["name"]
+    origins = {"country": FieldOrigin("class", is_fact=True), "by": FieldOrigin("class")}
+    assert [column.name for column in infer_columns(rows, origins=origins)] == ["name", "country"]
+
+
+def test_columns_that_are_the_same_without_their_units_are_one() -> None:
+    rows = [{"name": c, "td6": f"{i + 1}0", PAGE_PREFIX + "size": f"{i + 1}0 bytes"} for i, c in enumerate(CITIES)]
+    columns, tidy = table(rows)
+    assert [(column.name, column.of) for column in columns] == [("name", ("name",)), ("size_bytes", ("td6",))]
+    assert tidy[2]["size_bytes"] == "30"
+
+
+def test_paragraphs_of_a_text_are_part_of_it() -> None:
+    """The longer text is kept, under the better name."""
+    first = [
+        f"{c} lies at the river number {i}, and has been there for many hundreds of years."
+        for i, c in enumerate(CITIES)
+    ]
+    whole = [f"{text} Nobody knows how it was called before that time." for text in first]
+    rows = [
+        {"name": c, PAGE_PREFIX + "description": part, PAGE_PREFIX + "text": text}
+        for c, part, text in zip(CITIES, first, whole, strict=True)
+    ]
+    columns, tidy = table(rows)
+    assert [column.name for column in columns] == ["name", "description"]
+    assert [row["description"] for row in tidy] == whole
+
+
+def test_sentences_keep_their_common_words() -> None:
+    """Neither is their beginning a label, nor are they split at words that all of them have."""
+    rows = [
+        {
+            "name": f"n{i}",
+            "text": f"The company Smith{i} looks for help in Town{i}. We offer {i} days of holidays and a good team of people.",
+        }
+        for i in range(30)
+    ]
+    columns, tidy = table(rows)
+    assert [column.name for column in columns] == ["name", "text"]
+    assert tidy[3]["text"] == rows[3]["text"]

@@ -28,41 +28,62 @@ BROWSERS = ("auto", "never", "always")  # as `discover.discovery.Browser`, which
 class Plan:
     """Plan of a harvest: how far to go, and what the user knows already."""
 
-    budget: int = 1000  # requests
-    seconds: float = 0.0  # 0: unlimited
-    bytes: int = 0  # received; 0: unlimited
-    coverage: float = 0.98  # stop at this share of the estimated size; the estimate itself is a few points off
-    # representative: many different queries, first pages only (Entity); learn: only the source model (`upwell learn`)
+    budget: int = 1000
+    """Largest number of requests to send."""
+    seconds: float = 0.0
+    """Longest duration in seconds; 0: unlimited."""
+    bytes: int = 0
+    """Largest number of bytes to receive; 0: unlimited."""
+    coverage: float = 0.98  # the estimate itself is a few points off
+    """Share of the estimated size at which the harvest stops."""
     goal: Goal = "complete"
-    about: str = ""  # only records that match this query, beyond the result cap (Yuan §2)
-    # record pages to read: first (as records arrive), last (when no candidate is left), or at most this number; "": a
-    # small sample
+    """`complete`; `representative`: many different queries, first pages only (Entity); `learn`: only the source model (`upwell learn`)."""
+    about: str = ""
+    """Only records that match this query, beyond the result cap (Yuan §2)."""
     details: Literal["", "first", "last"] | int = ""
-    columns: tuple[str, ...] = ()  # of the table, in this order: name, new=old, name:type or new=old:type; empty: all
-    drop: tuple[str, ...] = ()  # columns to leave out of the table
-    schema: str = ""  # text of a schema file (`upwell schema`), which pins the columns
-    plain: bool = False  # leave out the columns that start with `_`
-    refresh: bool = False  # ask again for the records of a finished harvest
-    form: int | None = None  # number of the form to use, whatever its purpose seems to be
-    search_interface: str = ""  # how to query the site: a URL with {query} in place of the query
-    models: tuple[SourceModel, ...] = ()  # source models learned before, one per source
-    browser: Browser = "auto"  # auto: use the browser only if the plain page has no search interface
-    words: tuple[str, ...] = ()  # queries of the user, asked first
-    log_queries: tuple[str, ...] = ()  # queries of a log that led to the site, as candidates, the most clicked first
-    asked_by: Mapping[str, Sequence[str]] = field(default_factory=dict)  # query → keys of the rows that it comes from
-    proposers: tuple[ProposerFactory, ...] = ()  # plug-ins that propose queries (`proposers`)
-    knowledge: Knowledge | None = None  # names to ask for, of the types that the records mention
+    """Record pages to read: `first` (as records arrive), `last` (when no candidate is left), or at most this number; "": a small sample."""
+    columns: tuple[str, ...] = ()
+    """Columns of the table, in this order: name, new=old, name:type or new=old:type; empty: all."""
+    drop: tuple[str, ...] = ()
+    """Columns to leave out of the table."""
+    schema: str = ""
+    """Text of a schema file (`upwell schema`), which pins the columns."""
+    plain: bool = False
+    """Leave out the columns that start with `_`."""
+    refresh: bool = False
+    """Ask again for the records of a finished harvest."""
+    form: int | None = None
+    """Number of the form to use, whatever its purpose seems to be."""
+    search_interface: str = ""
+    """How to query the site: a URL with {query} in place of the query."""
+    models: tuple[SourceModel, ...] = ()
+    """Source models that were learned before, one per source."""
+    browser: Browser = "auto"
+    """When to run JavaScript: `auto` (only if the plain page has no search interface), `never` or `always`."""
+    words: tuple[str, ...] = ()
+    """Queries of the user, sent first."""
+    log_queries: tuple[str, ...] = ()
+    """Queries of a log that led to the site, as candidates, the most clicked first."""
+    asked_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """By query, the keys of the rows that it comes from."""
+    proposers: tuple[ProposerFactory, ...] = ()
+    """Plug-ins that propose queries (`upwell.choose.proposers`)."""
+    knowledge: Knowledge | None = None
+    """Names to ask for, of the types that the records mention."""
     seed: int = 0
-    # nonsense queries; Entity §5 uses 10, but its failures come from the signature, not from the number
-    background: int = 3
-    probes: int = 10  # queries to learn from at a time; Thor §IV uses 100, but a harvest continues to learn
-    patience: int = 30  # queries in a row without a new record after which the source counts as saturated
-    # while a list without a total is fetched, one of this many pages belongs to a check query; not swept
-    checks: int = 8
-    certify: int = (
-        0  # requests at the end, at most half of them, that are spent on nothing but the size (`size_sample`)
-    )
-    failures: int = 10  # error answers in a row after which the source counts as blocked
+    """Seed of random choices."""
+    background: int = 3  # Entity §5 uses 10, but its failures come from the signature, not from the number
+    """Nonsense queries, whose answers show what a page without matches looks like."""
+    probes: int = 10  # Thor §IV uses 100, but a harvest continues to learn
+    """Queries to learn from at a time."""
+    patience: int = 30
+    """Queries in a row without a new record after which the source counts as saturated."""
+    checks: int = 8  # not swept
+    """While a list without a total is read, one of this many pages belongs to a check query."""
+    certify: int = 0
+    """Requests at the end, at most half of them, that are spent on nothing but the size (`choose.size_sample`)."""
+    failures: int = 10
+    """Error answers in a row after which the source counts as blocked."""
 
     def __post_init__(self) -> None:
         for name in ("budget", "probes", "patience", "failures"):

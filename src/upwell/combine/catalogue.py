@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from upwell.errors import MissingExtra, WrongUsage
+from upwell.errors import MissingExtra, UpwellError, WrongUsage
 from upwell.results import read_summary
 from upwell.store.folder import refuse_links
 from upwell.store.location import STATE_FILES
+from upwell.store.read_only import is_running
 from upwell.store.remote import local_copy
 from upwell.table.writers import READABLE
 
@@ -29,10 +30,11 @@ if TYPE_CHECKING:
     from upwell.net.manners import Manners
     from upwell.table.writers import Format
 
-__all__ = ["Catalogue", "CatalogueEntry", "compare", "harvests_at", "match", "match_columns"]
+__all__ = ["Catalogue", "CatalogueEntry", "compare", "harvests_at", "held_tables", "match", "match_columns"]
 
 TABLE_STEM = "records"  # file stem of a harvest's table; followed by "-" and the entity kind if there are several
 MARKER_FILES = (*STATE_FILES, "summary.json", "source.json")  # files that identify the folder of a harvest
+HELD_FOLDER = ".held"  # in the folder of a harvest: tables that were read while it was running
 NO_TABLE = "has no table yet; run its harvest to the end, or write a table with `upwell export`"
 
 
@@ -75,6 +77,7 @@ def _below(folder: Path, levels: int) -> list[CatalogueEntry]:
                 tables[kind] = folder / name
     if tables or any(marker in files for marker in MARKER_FILES):
         refuse_links(folder)
+        tables = held_tables(folder) or tables
         trouble = "" if tables else NO_TABLE
         return [CatalogueEntry(folder=folder, site=_site(folder), tables=tables, trouble=trouble)]
     if not levels:
@@ -83,6 +86,26 @@ def _below(folder: Path, levels: int) -> list[CatalogueEntry]:
     return [
         harvest for subfolder in subfolders if not subfolder.is_symlink() for harvest in _below(subfolder, levels - 1)
     ]
+
+
+def held_tables(folder: Path) -> dict[str, Path]:
+    """Return tables by kind of what a running harvest holds at this moment, written to a hidden folder; empty if it does not run or holds nothing."""
+    from upwell.harvest.folders import export
+
+    if not is_running(folder):
+        return {}
+    held = folder / HELD_FOLDER
+    try:
+        held.mkdir(exist_ok=True)
+        paths = sorted(held.glob(f"{TABLE_STEM}*.parquet"))
+        changed = max((path.stat().st_mtime_ns for path in folder.glob("state.sqlite*")), default=0)
+        if not paths or changed >= min(path.stat().st_mtime_ns for path in paths):
+            for path in paths:  # a kind may be gone
+                path.unlink(missing_ok=True)
+            paths = [Path(table.file) for table in export(folder, format="parquet", out=held) if table.records]
+    except (OSError, UpwellError):  # a folder that cannot be written to: the tables of the last harvest
+        return {}
+    return {path.stem.removeprefix(TABLE_STEM).removeprefix("-"): path for path in paths}
 
 
 def _site(folder: Path) -> str:

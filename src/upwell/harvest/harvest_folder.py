@@ -10,7 +10,6 @@ import asyncio
 import hashlib
 import json
 import logging
-import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -35,6 +34,7 @@ from upwell.store.folder import folder_of, open_folder, refuse_links
 from upwell.store.location import PostgresLocation, has_state, open_database, state_location
 from upwell.store.read_only import StateLocked, open_read_only
 from upwell.store.remote import LEASE_SECONDS, RemoteFolder, is_remote, without_credentials
+from upwell.store.sqlite import connect_safely
 from upwell.store.state import ASKED_BY_NOTE, CORRECTED_NOTE, State
 from upwell.store.user_memory import remember
 from upwell.supervision import Doing
@@ -61,8 +61,7 @@ CHECKPOINT_SECONDS = (
     300  # seconds between two uploads; a lost machine costs at most the requests sent in between; not swept
 )
 WARC_BYTES = 64_000_000  # size of an archive file; a growing file is uploaded again each time
-COPY_TRIES = 20  # attempts to copy the open state
-CLOCK_RESOLUTION_NS = 50_000_000  # upper bound of the rounding of modification times by file systems
+COPY_SECONDS = 2.0  # wait for a lock that another process holds while it opens or closes the state
 STATE = "state.sqlite"
 
 
@@ -149,26 +148,17 @@ def _upload_and_release(remote: RemoteFolder, name: str) -> None:
 
 
 def copy_open_database(path: Path, target: Path) -> bool:
-    """Copy an SQLite file that another connection has open in WAL mode; return True if the copy is consistent.
+    """Copy an SQLite file that is being written; return True if the copy is intact.
 
-    The file itself changes only when the log is checkpointed (SQLite, "Write-Ahead Logging" §2.1): if it did not change while it and then its log
-    were copied, the two match. The lock on the state rules out a plain backup.
+    The file is only opened by SQLite: closing it otherwise would release the locks that this process has on it.
     """
-    log, log_copy = path.with_name(f"{path.name}-wal"), target.with_name(f"{target.name}-wal")
-    for _ in range(COPY_TRIES):
-        before = path.stat().st_mtime_ns
-        shutil.copyfile(path, target)
-        log_copy.unlink(missing_ok=True)
-        with suppress(FileNotFoundError):
-            shutil.copyfile(log, log_copy)
-        if path.stat().st_mtime_ns == before and time.time_ns() - before > CLOCK_RESOLUTION_NS:
-            break
-        time.sleep(0.1)
-    else:
-        return False
     try:
-        with closing(sqlite3.connect(target)) as db:
-            db.execute("PRAGMA journal_mode = DELETE")  # merges the log into the file
+        with (
+            closing(connect_safely(path, read_only=True, timeout=COPY_SECONDS)) as source,
+            closing(sqlite3.connect(target)) as db,
+        ):
+            source.backup(db)
+            db.execute("PRAGMA journal_mode = DELETE")  # a single file
             return bool(db.execute("PRAGMA quick_check").fetchone() == ("ok",))
     except sqlite3.Error:
         return False

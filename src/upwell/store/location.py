@@ -12,7 +12,7 @@ from pathlib import Path
 
 from upwell.errors import MissingExtra, WrongUsage
 from upwell.store.database import StateDatabase, without_password
-from upwell.store.sqlite import SqliteDatabase
+from upwell.store.sqlite import SqliteDatabase, is_locked
 from upwell.store.user_memory import is_remembered, remember
 
 __all__ = [
@@ -95,9 +95,11 @@ def has_state_below(folder: Path) -> bool:
 
 
 def open_database(location: Path | PostgresLocation | None, *, read_only: bool = False) -> StateDatabase:
-    """Open the database at a location; None means in memory."""
+    """Open the database at a location; None means in memory. A file that is being written can only be opened `read_only`."""
     if not isinstance(location, PostgresLocation):
-        return SqliteDatabase(location, read_only=read_only)
+        # otherwise a file of an older version is upgraded first
+        is_reader = read_only and location is not None and (not os.access(location.parent, os.W_OK) or is_locked(location))
+        return SqliteDatabase(location, read_only=is_reader)
     try:
         from upwell.store.postgres import PostgresDatabase  # psycopg is an optional dependency
     except ImportError as missing:

@@ -17,7 +17,7 @@ from upwell.errors import CannotKeep
 from upwell.store.database import VERSION, Reader, read_note, report_damage
 from upwell.store.location import PostgresLocation, has_state, open_database, state_location
 from upwell.store.safe_files import disk_problem
-from upwell.store.sqlite import connect_safely, refuse_foreign_schema
+from upwell.store.sqlite import connect_safely, is_locked, refuse_foreign_schema
 from upwell.store.state import (
     ANSWER_COLUMNS,
     UNREADABLE_NOTE,
@@ -208,7 +208,7 @@ def open_read_only(folder: Path) -> Iterator[ReadOnlyState]:
     try:
         with closing(connect_safely(location, read_only=True, timeout=0.2)) as db:
             refuse_foreign_schema(db, location)
-            yield ReadOnlyState(db)
+            yield ReadOnlyState(db, is_leased=is_locked(location))
     except sqlite3.OperationalError as error:
         if "locked" in str(error) or "busy" in str(error):
             raise StateLocked(f"{folder} is locked by a running harvest") from error

@@ -1,4 +1,7 @@
-"""State of one site's harvest in an SQLite file, locked by the process that has it open.
+"""State of one site's harvest in an SQLite file, written by one process at a time and readable for others.
+
+The right to write is an exclusive lock of another, empty file next to it. While the state is written, `SqliteDatabase(…, read_only=True)` and
+`read_only.open_read_only` read what is committed.
 
 The file may come from somebody else. Views, triggers, generated columns, checks and indexes of expressions are code that SQLite runs while
 the tables are used: an endless query, or a gigabyte for each row. So the schema may contain nothing but the tables and indexes of
@@ -9,6 +12,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,7 +30,7 @@ from upwell.store.database import (
     set_note,
 )
 
-__all__ = ["SqliteDatabase", "connect_safely", "refuse_foreign_schema"]
+__all__ = ["SqliteDatabase", "connect_safely", "is_locked", "refuse_foreign_schema"]
 
 T = TypeVar("T")
 KEYS_PER_STATEMENT = 100  # keys looked up by one SELECT
@@ -99,24 +103,33 @@ class SqliteDatabase:
 
     is_remote = False
     host_leases = None
-    is_leased = True  # an open file is locked
 
     def __init__(self, path: Path | None = None, *, read_only: bool = False) -> None:
         self._path = path
+        self.is_leased = not read_only  # this process may write
+        self._lease: sqlite3.Connection | None = None
         if read_only and path is not None and not os.access(path.parent, os.W_OK):
             self._db = self._open_in_fixed_folder(path)
             return
         try:
+            self._lease = _lock_file(path) if path is not None and not read_only else None
             # The event loop's thread and the reading thread use it in turn, never at the same time.
-            self._db = connect_safely(path, isolation_level=None, timeout=0.5, check_same_thread=False)
+            self._db = connect_safely(
+                path, read_only=read_only, isolation_level=None, timeout=0.5, check_same_thread=False
+            )
         except sqlite3.Error as error:
+            self._release()
             raise self._cannot_keep(error) from error
         try:
-            self._lock()
+            self._configure()
             refuse_foreign_schema(self._db, path)
-            self.transaction(self._create_tables)
+            if read_only:
+                self._db.execute("BEGIN")  # everything is read as of now
+            else:
+                self.transaction(self._create_tables)
         except BaseException as error:  # close in any case, or the file stays locked
             self._db.close()
+            self._release()
             if isinstance(error, sqlite3.Error):
                 raise self._cannot_keep(error) from error
             raise
@@ -144,11 +157,11 @@ class SqliteDatabase:
             raise self._cannot_keep(error) from error
         return db
 
-    def _lock(self) -> None:
+    def _configure(self) -> None:
         try:
-            self._db.execute("PRAGMA locking_mode = EXCLUSIVE")  # a second process gets an error
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = NORMAL")
+            if self.is_leased:
+                self._db.execute("PRAGMA journal_mode = WAL")  # other processes read while this one writes
+                self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.execute(f"PRAGMA cache_size = -{CACHE_KILOBYTES}")
         except sqlite3.Error as error:
             raise self._cannot_keep(error) from error
@@ -204,8 +217,17 @@ class SqliteDatabase:
         return result
 
     def close(self) -> None:
-        """Close the file, which unlocks it."""
+        """Close the file and release the right to write."""
         self._db.close()
+        self._release()
+
+    def _release(self) -> None:
+        if self._lease is not None:
+            if self._path is not None:
+                with suppress(OSError):  # Windows removes no open file
+                    _lock_path(self._path).unlink()
+            self._lease.close()
+            self._lease = None
 
     def _cannot_keep(self, error: sqlite3.Error) -> CannotKeep:
         """Return SQLite's error with advice for the user."""
@@ -223,6 +245,40 @@ class SqliteDatabase:
         else:
             advice = "free some space if the disk is full, then run the same command again, or use another -o"
         return CannotKeep(f"{self._path or 'the state in memory'}: {message}; {advice}")
+
+
+def _lock_path(path: Path) -> Path:
+    return path.with_name(f".{path.name}-lock")
+
+
+def _lock_file(path: Path, timeout: float = 0.5) -> sqlite3.Connection:
+    """Return a connection that holds the exclusive lock of the empty file next to a state; raise `sqlite3.OperationalError` if another has it."""
+    lock = _lock_path(path)
+    while True:
+        db = sqlite3.connect(lock, isolation_level=None, timeout=timeout, check_same_thread=False)
+        try:
+            db.execute("PRAGMA user_version")  # opens the file
+            opened = lock.stat().st_ino
+            db.execute("BEGIN EXCLUSIVE")
+            if lock.stat().st_ino == opened:
+                return db
+        except FileNotFoundError:
+            pass  # its holder has just removed it
+        except BaseException:
+            db.close()
+            raise
+        db.close()
+
+
+def is_locked(path: Path) -> bool:
+    """Return True if a process is writing a state."""
+    if not _lock_path(path).exists():
+        return False
+    try:
+        _lock_file(path, timeout=0).close()
+    except sqlite3.Error:
+        return True
+    return False
 
 
 def _definition(table: TableDefinition) -> list[str]:

@@ -88,7 +88,7 @@ class BodyReader(Protocol):
 
 @report_damage(
     "_open", "note", "replay", "last_outcome", "has_outcome", "skip_replay", "requests_sent",
-    "rows", "varying", "forget_records", "keys_by_query", "last_sights", "keys_by_change", "changes", "move_to_history", "mark_unreadable",
+    "rows", "record_pages", "varying", "forget_records", "keys_by_query", "last_sights", "keys_by_change", "changes", "move_to_history", "mark_unreadable",
 )  # fmt: skip
 class State:
     """State of one site's harvest, in a file, a PostgreSQL database, or in memory if no location is given.
@@ -115,7 +115,7 @@ class State:
         self._written_at = 0.0  # monotonic clock
         self._db = open_database(location, read_only=read_only)
         try:
-            self._read_only = read_only and self._db.is_remote  # a file is locked in any case
+            self._read_only = read_only and (self._db.is_remote or not self._db.is_leased)
             self._open()
         except BaseException:  # close in any case, or the state stays locked
             self._db.close()
@@ -384,6 +384,10 @@ class State:
 
     def __len__(self) -> int:
         return int(self._written.execute("SELECT COUNT(*) FROM records").fetchone()[0])
+
+    def record_pages(self) -> int:
+        """Return the number of records whose own page was read."""
+        return int(self._written.execute("SELECT COUNT(*) FROM details").fetchone()[0])
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield the records in order of arrival, with `_seen`; fields of their own pages have names that begin with `PAGE_PREFIX`.

@@ -276,7 +276,8 @@ def saved_tables(folder: Path, state: State | None = None, schema: UserSchema | 
 def _saved_tables(
     folder: Path, state: State, read: Callable[[], Iterator[Row]], schema: UserSchema | None
 ) -> list[Table]:
-    with_pages = state.note(WITH_PAGES) == "yes"
+    # a running harvest has not decided yet
+    with_pages = state.note(WITH_PAGES, "yes" if 2 * state.record_pages() >= len(state) else "no") == "yes"
     earlier = saved_columns(folder)
     return build_tables(
         state, lists=_list_columns(folder), earlier=earlier, with_pages=with_pages, read=read, schema=schema

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from upwell.choose.plan import Plan
+from upwell.combine.catalogue import held_tables
 from upwell.errors import CannotKeep, WrongUsage
 from upwell.harvest.events import EVENTS_FILE
 from upwell.harvest.harvest_folder import OWN_HARVEST, folder_for, harvest_text
@@ -182,7 +183,9 @@ class Harvest:
 
     @property
     def tables(self) -> dict[str, Path]:
-        """Return the Parquet tables by entity kind, largest first; tables in other formats are not included."""
+        """Return the Parquet tables by entity kind, largest first, while it runs of what it holds; tables in other formats are not included."""
+        if self.is_running and (held := held_tables(self.folder)):
+            return held
         paths = [*self.folder.glob("records.parquet"), *self.folder.glob("records-*.parquet")]
         rows = self.summary.get("tables", {})
         kinds = {path.stem.removeprefix("records").removeprefix("-"): path for path in paths}
@@ -206,6 +209,8 @@ class Harvest:
         """Return the URL and the plan to continue with; raise WrongUsage if only the command line can continue it."""
         try:
             with open_read_only(self.folder) as state:
+                if state.is_leased:
+                    raise StateLocked(self.folder)
                 identity, started = state.note("harvest", "[]"), dict(json.loads(state.note("started", "{}")))
                 saved_plan = list(json.loads(identity))
         except StateLocked as error:
