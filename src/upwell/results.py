@@ -260,9 +260,15 @@ class SuggestedQuery:
     query: str
     expected: float  # expected new documents (snapshot), clicks (log), or score of its type (knowledge base)
     type: str = ""  # domain/type of the entity, for a knowledge base
+    # share of the texts that this query and those before it should return, and results per distinct text (`curve`)
+    hit_rate: float | None = None
+    overlap_rate: float | None = None
 
     def as_dict(self) -> dict[str, object]:
-        return {"query": self.query, "expected": self.expected} | ({"type": self.type} if self.type else {})
+        row: dict[str, object] = {"query": self.query, "expected": self.expected}
+        if self.type:
+            row["type"] = self.type
+        return row if self.hit_rate is None else row | {"hit_rate": self.hit_rate, "overlap_rate": self.overlap_rate}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,8 +3,10 @@
 import pickle
 from dataclasses import replace
 from pathlib import Path
+from urllib.request import urlopen
 
 import numpy as np
+import pytest
 
 import upwell
 from upwell.content import main_content as blocks
@@ -156,6 +158,51 @@ def test_a_list_of_links_differs_from_menus_and_pagers() -> None:
     assert len(toc.items) == 8
     (block,) = blocks.find_blocks(tree)
     assert blocks.linked_entries(tree, block)[:2] == [("4000", "http://x/c/0"), ("4001", "http://x/c/1")]
+
+
+def test_a_section_page_is_no_article(demo: Running) -> None:
+    """Wisdom's tables of contents: links whose teasers follow in the same line, alone and with the pages of the site."""
+    pages = []
+    for continent in ("Africa", "Asia", "Europe", "North%20America", "Oceania"):
+        with urlopen(f"{demo.url}section/{continent}") as answer:  # noqa: S310 # our own server
+            pages.append(read(answer.read(), url=answer.url))
+    for site in (None, blocks.learn_site(pages)):
+        linked = set[str]()
+        for tree in pages:
+            found = blocks.find_blocks(tree, site)
+            assert "article" not in {block.type for block in found}
+            tables = [block for block in found if block.type == "toc"]
+            linked.update(
+                url for block in tables for text, url in blocks.linked_entries(tree, block) if "the city of" in text
+            )
+        assert len(linked) == 60
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "<li><a href={}>{}</a> {}</li>",
+        "<p>10:15 <a href={}>{}</a> {}</p>",
+        "<a href={}>{}</a> {}<br>",
+        "<p>• <b><a href={}>{}</a></b>: {}</p>",
+    ],
+)
+def test_heads_that_begin_the_line_of_their_teaser(entry: str) -> None:
+    teasers = "".join(entry.format(f"/n/{i}", f"What happened on day {i}", STORY[i % 3]) for i in range(8))
+    (block,) = blocks.find_blocks(read(f"<h1>News</h1><div>{teasers}</div>", url="http://x/"))
+    assert block.type == "toc"
+    assert blocks.linked_entries(read(f"<h1>News</h1><div>{teasers}</div>", url="http://x/"), block)[0] == (
+        "What happened on day 0", "http://x/n/0",
+    )  # fmt: skip
+
+
+def test_links_at_the_beginning_of_some_paragraphs_do_not_make_a_list() -> None:
+    text = "".join(
+        f"<p>{'<a href=/p/x>The mayor of the harbour town</a> ' if i % 2 else ''}{STORY[i % 3]}</p>" for i in range(8)
+    )
+    assert {
+        block.type for block in blocks.find_blocks(read(f"<title>Bridge</title><h1>Bridge</h1><div>{text}</div>"))
+    } >= {"article"}
 
 
 def test_urls_are_read_from_scripts() -> None:

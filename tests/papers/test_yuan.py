@@ -11,6 +11,7 @@ from upwell.papers.yuan import (
     SELECTION_METHODS,
     Selection,
     build_snapshot,
+    expected_rates,
     find_frequency_range,
     sample_words,
     select_queries,
@@ -71,6 +72,19 @@ def test_every_method_returns_the_requested_size_and_correct_expectations(method
     assert chosen == select_queries(snapshot, method, params, np.random.default_rng(1))
     run = issue(TextSource(snapshot, snapshot.documents), [c.query for c in chosen])
     assert sum(c.expected for c in chosen) == pytest.approx(run.hit[-1] * snapshot.documents, abs=0.2)
+    rates = expected_rates(snapshot, [c.query for c in chosen])
+    assert rates == [pytest.approx(pair) for pair in zip(run.hit, run.overlap, strict=True)]
+
+
+def test_the_expected_curve_of_a_capped_source() -> None:
+    """Words with more documents than the cap return some of them; the curve is the mean over sources that differ in which."""
+    snapshot = build_snapshot(generated_texts())
+    chosen = select_queries(snapshot, "overflow", Selection(size=20, result_cap=5), np.random.default_rng(1))
+    queries = [c.query for c in chosen]
+    runs = [issue(TextSource(snapshot, 5, seed=seed), queries) for seed in range(40)]
+    hit, overlap = expected_rates(snapshot, queries, 5)[-1]
+    assert hit == pytest.approx(np.mean([run.hit[-1] for run in runs]), rel=0.02)
+    assert overlap == pytest.approx(np.mean([run.overlap[-1] for run in runs]), rel=0.03)
 
 
 @pytest.mark.parametrize("method", SELECTION_METHODS)

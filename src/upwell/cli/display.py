@@ -95,7 +95,8 @@ def _(result: EntityPage) -> Iterator[str]:
 
 @lines.register
 def _(result: SuggestedQuery) -> Iterator[str]:
-    yield f"{result.query}\t{result.expected}"
+    curve = "" if result.hit_rate is None else f"\t{result.hit_rate}\t{result.overlap_rate}"
+    yield f"{result.query}\t{result.expected}{curve}"
 
 
 @lines.register

@@ -223,6 +223,7 @@ def queries(
     knowledge: options.KnowledgeFile = None,
     site: options.LogSite = "",
     seed: options.Seed = 0,
+    curve: options.Curve = False,
     as_json: options.Json = False,
 ) -> None:
     """Choose queries from texts, or generate them from a query log and a knowledge base."""
@@ -245,6 +246,7 @@ def queries(
         knowledge_base=knowledge,
         site=site,
         seed=seed,
+        curve=curve,
         warn=warn,
     )
     for query in suggested:

@@ -494,6 +494,10 @@ SelectionMethod = Annotated[
     str, typer.Option(metavar="NAME", help="random, frequency, cluster, packing, covering or overflow.")
 ]
 Sampling = Annotated[str, typer.Option(metavar="NAME", help="Candidate words: random, popular, optimal, auto or all.")]
+Curve = Annotated[
+    bool,
+    typer.Option("--curve", help="Also print the hit rate and overlap rate that are expected after each query."),
+]
 QueryCount = Annotated[int, typer.Option(min=1, metavar="N", help="Number of queries.")]
 ResultCap = Annotated[
     int,

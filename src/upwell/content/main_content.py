@@ -219,7 +219,8 @@ def find_blocks(
     prose = kept[is_prose[kept]]
     # prose without links between its lines cannot be a list of results
     links_between = (lines.linked[prose[0] : prose[-1]] >= 0.5).sum() if len(prose) else 0
-    contents = find_tables_of_contents(tree, lines, repeated) if tables or 4 * links_between >= len(prose) else []
+    may_be_list = 4 * links_between >= len(prose) or 2 * (lines.linked[prose] > 0).sum() >= len(prose)
+    contents = find_tables_of_contents(tree, lines, repeated) if tables or may_be_list else []
     blocks: list[Block] = []
     if lines.chars[prose].sum() >= params.min_article_chars and (
         not _is_list(tree, lines, prose, contents, params) or _is_article_page(tree, lines, x, params)
@@ -255,11 +256,14 @@ def _with_container(
 def _is_list(tree: TagTree, lines: Lines, prose: Ints, contents: list[TableOfContents], params: BlockParams) -> bool:
     """Return True if the prose of a page looks like a list.
 
-    Snippets of a list follow a link each, or are spread over its items; an article is in one item or outside the list.
+    Snippets of a list follow a link each, stand behind one in the same line, or are spread over its items; an article is in one item or outside the list.
     """
     chars, rows = lines.chars[prose], lines.row[prose]
     follows_link = lines.linked[np.maximum(prose - 1, 0)] > 0.5
     for table in contents:
+        is_teaser = np.array([line in table.teasers for line in prose.tolist()], dtype=bool)
+        if chars[is_teaser].sum() > params.max_share_in_items * chars.sum():
+            return True
         is_snippet = follows_link & (rows > table.row) & (rows < tree.end[table.row])
         if is_snippet.sum() > 1 and chars[is_snippet].sum() > params.max_share_in_items * chars.sum():
             return True

@@ -1,6 +1,6 @@
 """Find tables of contents: lists of links to content, as opposed to menus, pagers and tool bars.
 
-head    link that takes up most of its line
+head    link that takes up most of its line, or begins the line of its teaser
 group   heads of one style: the links of one list, or of several similar lists
 entry   a head and the text up to the next head of its group
 item    child of the group's common ancestor that contains a head: `<li>`, `<tr>`, `<div>` …
@@ -37,15 +37,21 @@ class TableOfContentsParams:
         0.25  # weight of text the site repeats, which keeps long lists on every page; swept: 0 to 0.5
     )
     min_head_share: float = 0.5  # share of a line that a head takes up
+    # Heads that only begin their line: the least number of them, the characters of the median head, and the share of the lines from the
+    # first to the end of the last entry that begin with one; an article has such lines here and there. Not swept.
+    min_leading: int = 4
+    min_leading_chars: float = 12.0
+    min_leading_share: float = 0.7
 
 
 @dataclass(frozen=True)
 class TableOfContents:
-    """Table of contents: the row that contains it, its items, and the characters of its median entry."""
+    """Table of contents: the row that contains it, its items, the characters of its median entry, and the lines with a head and its teaser."""
 
     row: int
     items: tuple[int, ...]
     score: float
+    teasers: frozenset[int] = frozenset()
 
 
 def find_tables_of_contents(
@@ -53,8 +59,8 @@ def find_tables_of_contents(
 ) -> list[TableOfContents]:
     """Find the tables of contents of a page; `repeated` has, for each line, the share of the site's other pages that contain it."""
     params = params or TableOfContentsParams()
-    all_heads = _heads(tree, lines, params) if len(lines) else []
-    if len(all_heads) < params.min_entries:
+    all_heads, leading = _heads(tree, lines, params) if len(lines) else ([], [])
+    if len(all_heads) + len(leading) < params.min_entries:
         return []
     is_single_page = repeated is None
     chars_before = _prefix_sums(lines.chars)
@@ -62,10 +68,15 @@ def find_tables_of_contents(
     groups: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     for head, line in all_heads:
         groups[lines.styles[line] + "/" + tree.classes[int(tree.cls[head])]].append((head, line))
+    groups_of_leading: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+    for head, line in leading:
+        groups_of_leading[f"{lines.styles[line]}/{tree.signature_of[head]}"].append((head, line))
+    of_teasers = [group for group in groups_of_leading.values() if _are_teasers(tree, lines, group, params)]
     parent, end = tree.parent.tolist(), tree.end.tolist()
     min_score = params.min_chars_alone if is_single_page else params.min_chars
-    tables: dict[int, tuple[set[int], float]] = {}
-    for members in groups.values():
+    lines_of_teasers = {line for group in of_teasers for _, line in group}
+    tables: dict[int, tuple[set[int], float, set[int]]] = {}
+    for members in (*groups.values(), *of_teasers):
         if len(members) < params.min_entries:
             continue
         heads = [head for head, _ in members]
@@ -82,8 +93,8 @@ def find_tables_of_contents(
         if score >= min_score or (
             score >= params.min_chars_same_kind and _lead_to_one_kind(tree, heads, is_single_page)
         ):
-            known_items, best = tables.get(row, (set(), 0.0))
-            tables[row] = (known_items | items, max(best, score))
+            known_items, best, teasers = tables.get(row, (set(), 0.0, set()))
+            tables[row] = known_items | items, max(best, score), teasers | lines_of_teasers.intersection(starts)
     return _outermost(tree, tables)
 
 
@@ -103,8 +114,10 @@ def _median_entry(chars_before: list[float], starts: list[int], end: int, params
     return sorted(chars)[len(chars) // 2]
 
 
-def _heads(tree: TagTree, lines: Lines, params: TableOfContentsParams) -> list[tuple[int, int]]:
-    """Return the links that take up most of their line outside NOT_CONTENT, with the index of the line."""
+def _heads(
+    tree: TagTree, lines: Lines, params: TableOfContentsParams
+) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Return the links outside NOT_CONTENT that take up most of their line, and those that only begin it, with the index of the line."""
     is_outside = np.zeros(len(tree), dtype=bool)
     for i in tree.rows(*NOT_CONTENT).tolist():
         is_outside[i : tree.end[i]] = True
@@ -112,11 +125,29 @@ def _heads(tree: TagTree, lines: Lines, params: TableOfContentsParams) -> list[t
     rows = rows[(tree.text_end[rows] > tree.text_at[rows]) & ~is_outside[rows]]
     line = np.searchsorted(lines.first, tree.text_at[rows], side="right") - 1
     is_head = lines.linked[line] >= params.min_head_share
-    return [
-        (row, line_index)
-        for row, line_index in zip(rows[is_head].tolist(), line[is_head].tolist(), strict=True)
-        if not (tree.attributes.get(row, {}).get("href") or "").startswith("#")
-    ]
+    heads, leading = list[tuple[int, int]](), list[tuple[int, int]]()
+    first = lines.first.tolist()
+    for row, line_index, is_whole in zip(rows.tolist(), line.tolist(), is_head.tolist(), strict=True):
+        if (tree.attributes.get(row, {}).get("href") or "").startswith("#"):
+            continue
+        if is_whole:
+            heads.append((row, line_index))
+        elif not any(
+            any(map(str.isalpha, text)) for text in tree.chunks[first[line_index] : int(tree.text_at[row])]
+        ):  # a bullet or a time may stand before it
+            leading.append((row, line_index))
+    return heads, leading
+
+
+def _are_teasers(tree: TagTree, lines: Lines, members: list[tuple[int, int]], params: TableOfContentsParams) -> bool:
+    """Return True if links that begin their lines are the heads of a list: long enough, and nearly all lines there begin with one."""
+    if len(members) < params.min_leading:
+        return False
+    chars = sorted(len(" ".join(tree.text(head).split())) for head, _ in members)
+    first, last = members[0][1], members[-1][1]
+    return chars[len(chars) // 2] >= params.min_leading_chars and len(
+        {line for _, line in members}
+    ) >= params.min_leading_share * (last - first + 1)
 
 
 def _lead_to_one_kind(tree: TagTree, heads: list[int], is_single_page: bool) -> bool:
@@ -150,11 +181,11 @@ def _child_above(parent: list[int], above: int, row: int) -> int:
     return row
 
 
-def _outermost(tree: TagTree, tables: dict[int, tuple[set[int], float]]) -> list[TableOfContents]:
+def _outermost(tree: TagTree, tables: dict[int, tuple[set[int], float, set[int]]]) -> list[TableOfContents]:
     """Return the tables that are not inside an item of another, in document order."""
     outermost: list[TableOfContents] = []
     for row in sorted(tables):
-        items, score = tables[row]
+        items, score, teasers = tables[row]
         if not any(item <= row < tree.end[item] for table in outermost for item in table.items):
-            outermost.append(TableOfContents(row, tuple(sorted(items)), round(score, 1)))
+            outermost.append(TableOfContents(row, tuple(sorted(items)), round(score, 1), frozenset(teasers)))
     return outermost

@@ -27,6 +27,7 @@ SHOP_CLICKS = {"page": "12", "sort": "9", "continent": "8", "country": "8"}  # v
 SHOP_FORM = {"cat": "All", "from": "7"}
 KEPT_ARGUMENTS = ("continent", "country", "sort", "show", "token")  # arguments that links within an answer repeat
 LARGER_PAGE_SIZES = (50, 100)  # offered up to the switch `largest_page`
+MAX_IN_SECTION = 12  # cities on a section page
 MAX_CONTINENTS = 7  # values of the facet
 MAX_COUNTRIES = 8  # values of the facet
 ADVERTISEMENTS = (
@@ -229,6 +230,7 @@ def application(switches: Switches, received: list[Received]) -> web.Application
             web.get("/map/{id:\\d+}.svg", site.map),
             web.get("/robots.txt", site.robots),
             web.get("/loop", site.loop),
+            web.get("/section/{continent}", site.section),
             web.get("/about", site.plain("About", "Everything here comes from a public gazetteer.")),
             web.get("/contact", site.page("contact")),
             web.get("/register", site.page("register")),
@@ -372,6 +374,12 @@ class _Site:
         if city is None:
             return self.html("plain", 404, heading="Not found", message="There is no such city.")
         return self.html("city", city=city)
+
+    async def section(self, request: web.Request) -> web.StreamResponse:
+        """Return a section page as those of news sites (Wisdom): a link and its teaser in each line. No other page links here."""
+        continent = request.match_info["continent"]
+        cities = [city for city in self.cities if city.continent == continent][:MAX_IN_SECTION]
+        return self.html("section", heading=continent, cities=cities)
 
     async def map(self, request: web.Request) -> web.StreamResponse:
         """Return a picture of a city: a dot on an empty map of the world."""

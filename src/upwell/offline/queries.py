@@ -8,7 +8,7 @@ import numpy as np
 from upwell.errors import WrongUsage
 from upwell.papers import entity
 from upwell.papers.entity import Knowledge, count_mentions, rank_types
-from upwell.papers.yuan import SAMPLINGS, Selection, build_snapshot, sample_words, select_queries
+from upwell.papers.yuan import SAMPLINGS, Selection, build_snapshot, expected_rates, sample_words, select_queries
 from upwell.records.values import column_type
 from upwell.results import SuggestedQuery
 from upwell.table import readers
@@ -30,12 +30,14 @@ def queries(
     knowledge_base: str | Path | Knowledge | None = None,
     site: str = "",
     seed: int = 0,
+    curve: bool = False,
     warn: Warn = lambda _: None,
 ) -> list[SuggestedQuery]:
     """Return suggested queries, best first, from a snapshot of texts, a query log, or a knowledge base combined with either.
 
     A snapshot is a table or the folder of a harvest; `columns` names its text columns, by default `text`, or else all text columns that
-    are not Upwell's own. `warn` receives warnings about unusable rows.
+    are not Upwell's own; with `curve`, each query has the hit rate and overlap rate that
+    a source with these texts should have after it. `warn` receives warnings about unusable rows.
     """
     if isinstance(columns, str):
         columns = (columns,)
@@ -43,7 +45,7 @@ def queries(
         return _names_of_types(_texts(snapshot, columns, warn), read_knowledge(knowledge_base, warn))
     if snapshot is not None:
         texts = _texts(snapshot, columns, warn)
-        return _dictionary(texts, method, sampling, words, selection or Selection(), seed)
+        return _dictionary(texts, method, sampling, words, selection or Selection(), seed, curve)
     if log is None and knowledge_base is None:
         raise WrongUsage(
             "give --snapshot with a table or the folder of a harvest, or --log with --knowledge; see `upwell queries --help`"
@@ -59,16 +61,23 @@ def queries(
 
 
 def _dictionary(
-    texts: list[str], method: str, sampling: str, words: int, selection: Selection, seed: int
+    texts: list[str], method: str, sampling: str, words: int, selection: Selection, seed: int, curve: bool
 ) -> list[SuggestedQuery]:
     """Select a dictionary of queries from texts of the source (Yuan §4–§5)."""
     if sampling not in SAMPLINGS:
         raise WrongUsage(f"sampling must be one of {', '.join(SAMPLINGS)}, not {sampling!r}")
     rng = np.random.default_rng(seed)
     sampled = sample_words(build_snapshot(texts), sampling, words, rng, result_cap=selection.result_cap)
+    chosen = select_queries(sampled, method, selection, rng)
+    rates = expected_rates(sampled, [choice.query for choice in chosen], selection.result_cap) if curve else []
     return [
-        SuggestedQuery(query=choice.query, expected=choice.expected)
-        for choice in select_queries(sampled, method, selection, rng)
+        SuggestedQuery(
+            query=choice.query,
+            expected=choice.expected,
+            hit_rate=round(rates[i][0], 4) if curve else None,
+            overlap_rate=round(rates[i][1], 3) if curve else None,
+        )
+        for i, choice in enumerate(chosen)
     ]
 
 

@@ -18,7 +18,7 @@ Selection methods:
 `upwell queries --snapshot` runs these methods and `benchmarks.papers.queries` measures them.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
@@ -40,6 +40,7 @@ __all__ = [
     "Snapshot",
     "WordDistance",
     "build_snapshot",
+    "expected_rates",
     "find_frequency_range",
     "hit_rate",
     "overlap_rate",
@@ -141,6 +142,25 @@ def build_snapshot(texts: Iterable[str], language: str = "en") -> Snapshot:
     document = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
     starts = np.concatenate(([0], np.cumsum(np.bincount(word, minlength=len(number)))))
     return Snapshot(tuple(number), len(lengths), starts, document[np.argsort(word, kind="stable")])
+
+
+def expected_rates(snapshot: Snapshot, queries: Sequence[str], result_cap: int = 0) -> list[tuple[float, float]]:
+    """Return the hit rate and overlap rate expected after each query; which of its documents a capped word returns is random.
+
+    >>> expected_rates(build_snapshot(["lima peru", "cusco peru", "quito ecuador"]), ["peru", "lima"])
+    [(0.6666666666666666, 1.0), (0.6666666666666666, 1.5)]
+    """
+    number = {word: i for i, word in enumerate(snapshot.words)}
+    missing = np.ones(snapshot.documents)
+    returned, rates = 0.0, []
+    for query in queries:
+        documents = snapshot.documents_with(number[query])
+        shown = min(len(documents), result_cap) if result_cap else len(documents)
+        missing[documents] *= 1 - shown / max(1, len(documents))
+        returned += shown
+        held = snapshot.documents - float(missing.sum())
+        rates.append((held / snapshot.documents, returned / held if held else 1.0))
+    return rates
 
 
 def sample_words(
