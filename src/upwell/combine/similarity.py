@@ -22,6 +22,8 @@ from scipy import sparse
 from upwell.records.values import date_reader
 
 __all__ = [
+    "WORD_FEATURES",
+    "YEAR",
     "PairFeatures",
     "TermVectors",
     "nearest_pairs_between",
