@@ -14,6 +14,7 @@ ASYNC_MODULES = {
     "many_sites.py",
     "scrapy.py",
     "combine/ask.py",
+    "combine/check.py",
     "combine/enrich.py",
     "harvest/harvest_folder.py",
     "harvest/loop.py",

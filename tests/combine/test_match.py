@@ -123,3 +123,21 @@ def test_models_of_a_series_do_not_hide_the_matches() -> None:
             b.append({"_key": f"{series}.{model}", "title": " ".join([*theirs, *both, rng.choice(words), code])})
     rng.shuffle(b)
     assert f1(table_of_rows(a, "a"), table_of_rows(b, "b"), {(row["_key"], row["_key"]) for row in a}) > 0.8
+
+
+def test_matched_rows_veto_columns_whose_values_disagree() -> None:
+    """A rating and a volume number have the same values, but not for the same book."""
+    made, rng = shops(), random.Random(6)
+    a = table_of_rows([{**row, "rating": rng.randint(1, 5)} for row in made.a], "a")
+    b = table_of_rows([{**row, "series_2": rng.randint(1, 5)} for row in made.b], "b")
+    assert set(align_two(a, b)) == COLUMNS
+
+
+def test_numbers_are_not_aligned_with_versions() -> None:
+    """Tables without common rows: a number of stars is no version, whatever the columns are called."""
+    rng = random.Random(8)
+    a = table_of_rows([{"title": f"book {i}", "rating": f"{rng.randint(10, 50) / 10}"} for i in range(80)], "a")
+    b = table_of_rows(
+        [{"package": f"lib{i}", "rating": f"{rng.randint(0, 9)}.{i}.{rng.randint(0, 9)}"} for i in range(80)], "b"
+    )
+    assert ("rating", "rating") not in align_two(a, b)

@@ -127,6 +127,9 @@ def test_search_on_the_command_line(shelf: Path) -> None:
     assert "towering ego" in shown.stdout
     assert "\x1b" not in shown.stdout
     assert "1 of 8 records match" in shown.stderr
+    misspelt = command("search", "prices:100", ".", cwd=shelf)
+    assert "there is no column prices; nearest columns: price" in misspelt.stderr
+    assert "there is no column" not in command("search", "price:99999", ".", cwd=shelf).stderr
     wrong = command("search", "price:[a TO b]", ".", cwd=shelf)
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert "a range needs numbers, or dates such as 2024-05-31" in wrong.stderr

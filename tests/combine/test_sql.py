@@ -1,6 +1,7 @@
 """SQL over harvests: views by site, the aligned view, matches; a query can neither change nor reach anything else."""
 
 import json
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -119,7 +120,9 @@ def test_sql_on_the_command_line_prints_every_format(tmp_path: Path) -> None:
     assert (tmp_path / "rows.csv").read_text().splitlines()[0] == "title,n"
     wrong = command("sql", "SELECT * FROM b_org", ".", cwd=tmp_path)
     assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "there is no table b_org; did you mean a_org?" in wrong.stderr
     assert "Known tables: everything, same_as, a_org" in wrong.stderr
+    assert "pg_" not in command("sql", "SELECT * FROM klass", ".", cwd=tmp_path).stderr
     no_file = command("sql", query, ".", "--format", "parquet", cwd=tmp_path)
     assert (no_file.returncode, no_file.stdout) == (2, "")
 
@@ -154,3 +157,12 @@ def test_a_catalogue_returns_values_for_pandas_and_polars(two_sites: TwoSites) -
         catalogue.table("nope")
     with pytest.raises(WrongUsage, match="is not a folder"):
         _ = upwell.open(two_sites.folder / "nope").sources
+
+
+def test_everything_of_one_source_needs_no_matching_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is nothing to align; numbers stay numbers."""
+    harvest(tmp_path / "a.org", [{"_key": str(i), "title": f"t{i}", "rating": i / 2} for i in range(5)])
+    for library in ("scipy", "rapidfuzz"):
+        monkeypatch.setitem(sys.modules, library, None)
+    monkeypatch.delitem(sys.modules, "upwell.combine.align", raising=False)
+    assert list(api.open(tmp_path).sql("SELECT avg(rating) FROM everything")) == [(1.0,)]

@@ -695,7 +695,12 @@ McpPort = Annotated[int, typer.Option("--port", metavar="N", help="Port for --ht
 TableA = Annotated[
     str, typer.Argument(metavar="A", help="Table (Parquet, CSV, JSON Lines, SQLite) or folder of a harvest.")
 ]
-TableB = Annotated[str, typer.Argument(metavar="B", help="The other table.")]
+TableB = Annotated[
+    str | None, typer.Argument(metavar="[B]", help="The other table; without it, duplicates inside A are found.")
+]
+Clusters = Annotated[
+    bool, typer.Option("--clusters", help="With one table: a line per group of duplicates instead of pairs.")
+]
 MatchColumns = Annotated[bool, typer.Option("--columns", help="Match columns instead of rows.")]
 TablesToCompare = Annotated[list[str], typer.Argument(metavar="A B", help="2 to 20 tables or folders of harvests.")]
 ComparisonFolder = Annotated[

@@ -280,25 +280,59 @@ def _last_line(word: str) -> None:
 
 @app.command(
     epilog="Example: upwell match harvest/example.org harvest/example.com --json\n\n"
-    "Example: upwell match a.jsonl b.csv --columns"
+    "Example: upwell match a.jsonl b.csv --columns\n\nExample: upwell match a.jsonl --clusters"
 )
 def match(
-    a: options.TableA, b: options.TableB, columns: options.MatchColumns = False, as_json: options.Json = False
+    a: options.TableA,
+    b: options.TableB = None,
+    columns: options.MatchColumns = False,
+    clusters: options.Clusters = False,
+    as_json: options.Json = False,
 ) -> None:
-    """Find the rows of two tables that describe the same entity.
+    """Find the rows of two tables, or of one, that describe the same entity.
 
-    One line per pair, with its probability. No labels or settings are needed.
+    One line per pair, with its probability. No labels or settings are needed. With one table, its duplicates are found, and the score is
+    a similarity.
     """
+    if b is None:
+        if columns:
+            raise WrongUsage("--columns needs two tables")
+        _print_duplicates(a, clusters, as_json)
+        return
+    if clusters:
+        raise WrongUsage("--clusters is for one table: upwell match A --clusters")
     if columns:
         print_result(api.match_columns(a, b), as_json)
         return
-    pairs = 0
+    scores = []
     for pair in api.match(a, b):
-        pairs += 1
-        text = as_json_text(pair.as_dict()) if as_json else printable(f"{pair.score:.2f}  {pair.a}  {pair.b}")
-        print(text)
-    if not pairs:
+        scores.append(pair.score)
+        print(as_json_text(pair.as_dict()) if as_json else printable(f"{pair.score:.2f}  {pair.a}  {pair.b}"))
+    if not scores:
         warn("no row of one table matches a row of the other")
+    elif not as_json:
+        print(
+            f"{len(scores):,} pairs; about {sum(scores):,.0f} of them are right by their probabilities", file=sys.stderr
+        )
+
+
+def _print_duplicates(table: str, clusters: bool, as_json: bool) -> None:
+    """Print the duplicates of one table, as pairs or clusters."""
+    from upwell.combine.catalogue import duplicates
+
+    found = duplicates(table)
+    for cluster in found:
+        if clusters:
+            keys = "  ".join(map(str, cluster.keys))
+            print(as_json_text(cluster.as_dict()) if as_json else printable(f"{cluster.score:.2f}  {keys}"))
+            continue
+        for pair in cluster.pairs():
+            print(as_json_text(pair.as_dict()) if as_json else printable(f"{pair.score:.2f}  {pair.a}  {pair.b}"))
+    if not found:
+        warn("no two rows of the table are similar enough to be the same")
+    elif not as_json:
+        rows = sum(len(cluster.keys) for cluster in found)
+        print(f"{rows:,} rows are {len(found):,} entities", file=sys.stderr)
 
 
 @app.command(

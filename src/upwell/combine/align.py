@@ -15,7 +15,7 @@ from rapidfuzz import fuzz, process
 from scipy.optimize import linear_sum_assignment
 
 from upwell.combine.match_results import AlignedColumn
-from upwell.combine.similarity import nearest_pairs_between, normalised, term_vectors, unit_rows, words_by_text
+from upwell.combine.similarity import YEAR, nearest_pairs_between, normalised, term_vectors, unit_rows, words_by_text
 from upwell.combine.source_table import SourceTable
 
 __all__ = ["AlignedColumn", "align", "align_two"]
@@ -25,6 +25,13 @@ MAX_PAIRS = 500  # probable row matches used as evidence
 # Weight of each kind of evidence, and the evidence a pair of columns needs; see docs/decisions/0096.
 WEIGHTS = {"values": 0.5, "shapes": 0.3, "matches": 1.0, "names": 0.4}
 MIN_EVIDENCE = 0.3
+SURE_COSINE = 0.5  # of a probable row match that may veto an alignment; not swept
+MIN_SURE_PAIRS = 30  # row matches with values in both columns needed for a veto; not swept
+MIN_GAIN = 0.02  # similarity that corresponding columns have in row matches beyond that of random rows; not swept
+SAME_TEXT = (
+    0.5  # mean similarity from which columns agree even if all rows are alike, as in a column of languages; not swept
+)
+MOSTLY = 0.9  # share of numbers in a column of numbers; below 1 - MOSTLY a column has none; not swept
 NUMBER = re.compile(r"[^\d]{0,4}?([-+]?\d[\d,]*(?:\.\d+)?)[^\d]{0,4}")
 BINS = np.linspace(-6, 12, 73)  # bin edges for log10 of numbers: four bins per factor of ten
 
@@ -96,7 +103,8 @@ def align_two(a: SourceTable, b: SourceTable) -> list[tuple[str, str]]:
 def _evidence(a: SourceTable, b: SourceTable) -> Any:
     """Return a matrix with the evidence for each pair of columns."""
     tables = [_texts(table) for table in (a, b)]
-    total = WEIGHTS["matches"] * _agreement(*tables)
+    agreement, is_vetoed = _agreement(*tables)
+    total = WEIGHTS["matches"] * agreement
     names = [[_words_of_name(table.labels.get(name, name)) for name in table.columns] for table in (a, b)]
     total += WEIGHTS["names"] * process.cdist(*names, scorer=fuzz.token_sort_ratio) / 100
     for row, texts_a in enumerate(tables[0].values()):
@@ -105,7 +113,32 @@ def _evidence(a: SourceTable, b: SourceTable) -> Any:
                 _overlap(_words(texts_a), _words(texts_b)), _overlap(_magnitudes(texts_a), _magnitudes(texts_b))
             )
             total[row, column] += WEIGHTS["shapes"] * _overlap(_shapes(texts_a), _shapes(texts_b))
+            if _are_unlike_types(texts_a, texts_b):
+                is_vetoed[row, column] = True
+    total[is_vetoed] = 0.0
     return total
+
+
+def _are_unlike_types(x: Sequence[str], y: Sequence[str]) -> bool:
+    """Return True if one column contains numbers and the other neither numbers nor dates.
+
+    >>> _are_unlike_types(["4.5", "3"], ["1.2.3", "beta"]), _are_unlike_types(["1999"], ["4 May 1999"])
+    (True, False)
+    """
+    (numbers_x, dates_x), (numbers_y, dates_y) = _type_shares(x), _type_shares(y)
+    return any(
+        numbers >= MOSTLY and max(others, dates) <= 1 - MOSTLY
+        for numbers, others, dates in ((numbers_x, numbers_y, dates_y), (numbers_y, numbers_x, dates_x))
+    )
+
+
+def _type_shares(texts: Sequence[str]) -> tuple[float, float]:
+    """Return the share of numbers, and of texts with a year, among the values of a column."""
+    filled = [text.strip() for text in texts if text.strip()] or [""]
+    return (
+        sum(NUMBER.fullmatch(text) is not None for text in filled) / len(filled),
+        sum(YEAR.search(text) is not None for text in filled) / len(filled),
+    )
 
 
 def _texts(table: SourceTable) -> dict[str, list[str]]:
@@ -118,17 +151,18 @@ def _sample(size: int, most: int) -> Sequence[int]:
     return range(size) if size <= most else [int(row) for row in np.linspace(0, size - 1, most)]
 
 
-def _agreement(a: dict[str, list[str]], b: dict[str, list[str]]) -> Any:
-    """Return how much more similar two columns are in probable row matches than in random row pairs.
+def _agreement(a: dict[str, list[str]], b: dict[str, list[str]]) -> tuple[Any, Any]:
+    """Return how much more similar two columns are in probable row matches than in random row pairs, and which pairs this rules out.
 
-    Probable matches are mutual nearest rows, whatever column their words are in (the idea of DUMAS).
+    Probable matches are mutual nearest rows, whatever column their words are in (the idea of DUMAS). Columns whose values differ in sure
+    matches as much as in random pairs do not correspond.
     """
     words = [{name: words_by_text(texts) for name, texts in table.items()} for table in (a, b)]
     sizes = (len(next(iter(a.values()))), len(next(iter(b.values()))))
     rows_a, rows_b = (unit_rows(matrix) for matrix in term_vectors((words[0], words[1]), [], sizes).rows)
     first, second = nearest_pairs_between(rows_a, rows_b)
     if not len(first):
-        return np.zeros((len(a), len(b)))
+        return np.zeros((len(a), len(b))), np.zeros((len(a), len(b)), bool)
     cosines = np.asarray(rows_a[first].multiply(rows_b[second]).sum(axis=1)).ravel()
     best_a, best_b = np.zeros(sizes[0]), np.zeros(sizes[1])
     np.maximum.at(best_a, first, cosines)
@@ -136,15 +170,17 @@ def _agreement(a: dict[str, list[str]], b: dict[str, list[str]]) -> Any:
     mutual = np.flatnonzero((cosines >= best_a[first]) & (cosines >= best_b[second]))
     probable = mutual[np.argsort(-cosines[mutual], kind="stable")][:MAX_PAIRS]
     chance = np.roll(second[probable], len(probable) // 2)
-    return np.array(
-        [
-            [
-                _mean_likeness(x, y, first[probable], second[probable]) - _mean_likeness(x, y, first[probable], chance)
-                for y in b.values()
-            ]
-            for x in a.values()
-        ]
-    )
+    sure = probable[cosines[probable] >= SURE_COSINE]
+    agreement, is_vetoed = np.zeros((len(a), len(b))), np.zeros((len(a), len(b)), bool)
+    for row, x in enumerate(a.values()):
+        for column, y in enumerate(b.values()):
+            likeness = _mean_likeness(x, y, first[probable], second[probable])
+            agreement[row, column] = likeness - _mean_likeness(x, y, first[probable], chance)
+            if sum(1 for pair in sure if x[first[pair]] and y[second[pair]]) >= MIN_SURE_PAIRS:
+                likeness = _mean_likeness(x, y, first[sure], second[sure])
+                by_chance = _mean_likeness(x, y, first[sure], np.roll(second[sure], len(sure) // 2))
+                is_vetoed[row, column] = likeness < SAME_TEXT and likeness - by_chance < MIN_GAIN
+    return agreement, is_vetoed
 
 
 def _mean_likeness(x: Sequence[str], y: Sequence[str], rows_x: Any, rows_y: Any) -> float:

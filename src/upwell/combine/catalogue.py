@@ -22,7 +22,7 @@ from upwell.table.writers import READABLE
 if TYPE_CHECKING:
     import pyarrow
 
-    from upwell.combine.match_results import ColumnPairs, Comparison, RowMatch
+    from upwell.combine.match_results import ColumnPairs, Comparison, DuplicateCluster, RowMatch
     from upwell.combine.merge import AskResult
     from upwell.combine.search import Hits
     from upwell.combine.source_table import SourceTable
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from upwell.net.manners import Manners
     from upwell.table.writers import Format
 
-__all__ = ["Catalogue", "CatalogueEntry", "compare", "harvests_at", "held_tables", "match", "match_columns"]
+__all__ = ["Catalogue", "CatalogueEntry", "compare", "duplicates", "harvests_at", "held_tables", "match", "match_columns"]
 
 TABLE_STEM = "records"  # file stem of a harvest's table; followed by "-" and the entity kind if there are several
 MARKER_FILES = (*STATE_FILES, "summary.json", "source.json")  # files that identify the folder of a harvest
@@ -116,16 +116,26 @@ def _site(folder: Path) -> str:
         return folder.resolve().name
 
 
-def match(a: str | Path | SourceTable, b: str | Path | SourceTable) -> Iterator[RowMatch]:
-    """Yield pairs of rows of two tables that describe the same entity, most probable first.
+def match(a: str | Path | SourceTable, b: str | Path | SourceTable | None = None) -> Iterator[RowMatch]:
+    """Yield pairs of rows of two tables that describe the same entity, most probable first; of one table: its duplicates.
 
     Tables are Parquet, CSV, JSON Lines, SQLite or DuckDB files, or folders of harvests. Rows are named by their `_key`,
     or by their number, from 0. Neither labels nor settings are needed.
     """
     _require_matching()
+    if b is None:
+        return (pair for cluster in duplicates(a) for pair in cluster.pairs())
     from upwell.combine.match import match as match_tables
 
     return match_tables(_source_table(a), _source_table(b))
+
+
+def duplicates(table: str | Path | SourceTable) -> list[DuplicateCluster]:
+    """Return the clusters of rows of one table that describe the same entity, surest first."""
+    _require_matching()
+    from upwell.combine.duplicates import duplicate_clusters
+
+    return duplicate_clusters(_source_table(table))
 
 
 def match_columns(a: str | Path | SourceTable, b: str | Path | SourceTable) -> ColumnPairs:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -14,6 +15,7 @@ __all__ = [
     "ComparedSource",
     "Comparison",
     "Difference",
+    "DuplicateCluster",
     "PopulationSize",
     "RowKey",
     "RowMatch",
@@ -33,6 +35,22 @@ class RowMatch(NamedTuple):
 
     def as_dict(self) -> dict[str, object]:
         return {"a": self.a, "b": self.b, "score": self.score}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DuplicateCluster:
+    """Rows of one table that describe the same entity, named by their keys, with the mean score of the compared pairs."""
+
+    keys: tuple[RowKey, ...]
+    score: float
+
+    def pairs(self) -> Iterator[RowMatch]:
+        """Yield each pair of rows of the cluster; the score is that of the cluster."""
+        for a, b in combinations(self.keys, 2):
+            yield RowMatch(a, b, self.score)
+
+    def as_dict(self) -> dict[str, object]:
+        return {"keys": list(self.keys), "score": self.score}
 
 
 @dataclass(frozen=True)

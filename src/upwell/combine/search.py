@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,7 @@ class ParsedQuery:
     query: Query
     words: set[QueryTerm] = field(default_factory=set)
     prefixes: set[QueryTerm] = field(default_factory=set)
+    unknown: tuple[str, ...] = ()  # names before a colon that are no column
 
 
 def parse_query(text: str, search: SearchIndex) -> ParsedQuery:
@@ -60,7 +62,9 @@ def parse_query(text: str, search: SearchIndex) -> ParsedQuery:
         raise WrongUsage("the operators of the query are nested too deep") from error
     if query is None and text.strip():
         query = parser.words(None, text, is_phrase=False)
-    return ParsedQuery(query=query or Query.empty_query(), words=parser.shown, prefixes=parser.prefixes)
+    return ParsedQuery(
+        query=query or Query.empty_query(), words=parser.shown, prefixes=parser.prefixes, unknown=tuple(parser.unknown)
+    )
 
 
 def _check_size(text: str) -> None:
@@ -82,6 +86,7 @@ class _Parser:
         self.index, self.schema, self.columns = search.index, search.schema, search.columns
         self.shown: set[QueryTerm] = set()
         self.prefixes: set[QueryTerm] = set()
+        self.unknown: dict[str, None] = {}  # names before a colon that are no column
 
     def convert(self, node: dict[str, Any]) -> Query | None:
         """Return the query for a node of the query tree; None if the node has no content."""
@@ -136,6 +141,7 @@ class _Parser:
         if name is not None and column_key(name) in self.columns:
             return self._in_column(name, text, is_prefix=is_prefix, slop=node["slop"])
         if name is not None:  # not a column: search for the literal text
+            self.unknown[name] = None
             text = f"{name}:{text}"
         return self.words(None, text, is_phrase=True, is_prefix=is_prefix, slop=node["slop"])
 
@@ -302,6 +308,7 @@ def _cut(name: str, text: str, positions: list[tuple[int, int, str]]) -> Highlig
 
 
 MAX_FACETS = 10  # values counted for each facet
+NEAREST_COLUMNS = 3  # columns named instead of an unknown one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -332,7 +339,7 @@ class Hits:
     count: int
     records: int
     facets: dict[str, dict[str, int]] = field(default_factory=dict)  # column → value → records
-    troubles: tuple[str, ...] = ()  # harvests missing from the index, and why
+    troubles: tuple[str, ...] = ()  # harvests missing from the index, and unknown columns of a query that found nothing
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -361,7 +368,7 @@ def search(
     opened = open_index(folders[0], Path(index) if index is not None else None)
     updated = opened.update(harvests, tell)
     hits = search_index(opened, query, limit=limit, offset=offset, sites=sites, facets=facets)
-    return Hits(**{**vars(hits), "troubles": updated.troubles})
+    return Hits(**{**vars(hits), "troubles": (*updated.troubles, *hits.troubles)})
 
 
 def search_index(
@@ -399,7 +406,16 @@ def search_index(
             for name in fields
         }
     count = int(searcher.search(index_query, 1).count) if with_count else len(hits)  # type: ignore[attr-defined] # missing in the stubs
-    return Hits(hits=tuple(hits), count=count, records=searcher.num_docs, facets=counted)
+    troubles = tuple(_nearest_columns(name, opened) for name in parsed.unknown) if not hits else ()
+    return Hits(hits=tuple(hits), count=count, records=searcher.num_docs, facets=counted, troubles=troubles)
+
+
+def _nearest_columns(name: str, opened: SearchIndex) -> str:
+    """Say that there is no such column, and which ones have similar names."""
+    near = get_close_matches(column_key(name), opened.columns, n=NEAREST_COLUMNS, cutoff=0.5)
+    known = near or sorted(opened.columns)[:MAX_FACETS]
+    label = "nearest" if near else "known"
+    return f"there is no column {name}; {label} columns: {', '.join(known) or 'none'}"
 
 
 def _facet(name: str, opened: SearchIndex) -> str:

@@ -22,6 +22,8 @@ from scipy import sparse
 from upwell.records.values import date_reader
 
 __all__ = [
+    "WORD_FEATURES",
+    "YEAR",
     "PairFeatures",
     "TermVectors",
     "nearest_pairs_between",
@@ -53,19 +55,22 @@ def nearest_pairs_between(a: Any, b: Any) -> tuple[Any, Any]:
     return _distinct(np.concatenate([a_rows, a_near]), np.concatenate([b_near, b_rows]), b.shape[0])
 
 
-def nearest_pairs_within(matrix: Any) -> tuple[Any, Any, float]:
+def nearest_pairs_within(
+    matrix: Any, *, neighbours: int = NEIGHBOURS, sample_from: int = MAX_INNER_ROWS
+) -> tuple[Any, Any, float]:
     """Return pairs of near rows inside one table, each once, and the number of rows that each sampled row represents.
 
-    In a large table, a sample of rows and the nearest rows of the sample are examined, so that mutual neighbours can be recognised.
+    In a table of more than `sample_from` rows, a sample of rows and the nearest rows of the sample are examined, so that mutual neighbours
+    can be recognised.
     """
     size = matrix.shape[0]
     sample = np.arange(size)
-    if size > MAX_INNER_ROWS:
-        sample = np.sort(np.random.default_rng(0).choice(size, MAX_INNER_ROWS // 2, replace=False))
-    rows, near = _nearest(matrix, matrix, sample, without_itself=True)
-    if size > MAX_INNER_ROWS:
+    if size > sample_from:
+        sample = np.sort(np.random.default_rng(0).choice(size, sample_from // 2, replace=False))
+    rows, near = _nearest(matrix, matrix, sample, without_itself=True, neighbours=neighbours)
+    if size > sample_from:
         others = np.setdiff1d(near, sample)
-        more_rows, more_near = _nearest(matrix, matrix, others, without_itself=True)
+        more_rows, more_near = _nearest(matrix, matrix, others, without_itself=True, neighbours=neighbours)
         rows, near = np.concatenate([rows, more_rows]), np.concatenate([near, more_near])
     first, second = _distinct(np.minimum(rows, near), np.maximum(rows, near), size)
     return first, second, size / max(1, len(sample))
@@ -77,7 +82,9 @@ def _distinct(first: Any, second: Any, width: int) -> tuple[Any, Any]:
     return codes // max(1, width), codes % max(1, width)
 
 
-def _nearest(of: Any, among: Any, rows: Any, *, without_itself: bool = False) -> tuple[Any, Any]:
+def _nearest(
+    of: Any, among: Any, rows: Any, *, without_itself: bool = False, neighbours: int = NEIGHBOURS
+) -> tuple[Any, Any]:
     """Find the nearest rows by cosine of unit rows, using only terms rare enough to be affordable."""
     rare = _rare_terms(of, among)
     left, right = of[:, rare].tocsr(), among[:, rare].T.tocsr()
@@ -90,8 +97,8 @@ def _nearest(of: Any, among: Any, rows: Any, *, without_itself: bool = False) ->
             near, cosines = products.indices[begin:end], products.data[begin:end]
             if without_itself:
                 near, cosines = near[near != row], cosines[near != row]
-            if len(near) > NEIGHBOURS:
-                near = near[np.lexsort((near, -cosines))[:NEIGHBOURS]]  # ties by row number, to be deterministic
+            if len(near) > neighbours:
+                near = near[np.lexsort((near, -cosines))[:neighbours]]  # ties by row number, to be deterministic
             row_parts.append(np.full(len(near), row, dtype=np.int64))
             near_parts.append(near.astype(np.int64))
     return np.concatenate(row_parts), np.concatenate(near_parts)
@@ -241,6 +248,12 @@ class PairFeatures:
             for start in range(0, max(1, len(first)), CHUNK_PAIRS)
         ]
         return np.concatenate(parts)
+
+    def containment(self, first: Any, second: Any) -> Any:
+        """Return the share of the words of one row that the other row of the first table contains, by rarity; the larger of both."""
+        words = self.sides[0].words[0]
+        common = _dots(words.weights, words.present, first, second)
+        return np.nan_to_num(np.fmax(_shares(common, words.masses[first]), _shares(common, words.masses[second])))
 
     def _chunk(self, first: Any, second: Any, sides: tuple[int, int]) -> Any:
         a, b = self.sides[sides[0]], self.sides[sides[1]]

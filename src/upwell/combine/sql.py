@@ -16,12 +16,14 @@ import weakref
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from upwell.combine.catalogue import CatalogueEntry, match
+from upwell.combine.match_results import AlignedColumn
 from upwell.errors import MissingExtra, WrongUsage
 from upwell.table import parquet, readers
 from upwell.table.parquet import pandas_frame, polars_frame
@@ -40,6 +42,7 @@ EVERYTHING, SAME_AS, SITE = "everything", "same_as", "_site"
 LISTING = re.compile(
     r"\bshow\b|information_schema|duckdb_\w+|\bdescribe\s*$", re.I
 )  # a query about the tables themselves
+MISSING_TABLE = re.compile(r"Table with name (\S+) does not exist")  # error of DuckDB
 METADATA_COLUMNS = ("_key", "_url")  # metadata columns included in `everything`
 NUMBERS = frozenset(("BIGINT", "DOUBLE"))
 # rows of all tables together used to align columns: the time grows with the square of the number of tables
@@ -109,13 +112,17 @@ class Database:
             _restrict(connection, self._files.values())
             return QueryResult(connection, query, list(connection.sql(query).columns), self)
         except duckdb.Error as error:
-            raise WrongUsage(f"{str(error).strip()}{self._hint(str(error))}") from error
+            raise WrongUsage(self._explain(str(error).strip())) from error
 
-    def _hint(self, error: str) -> str:
-        if "does not exist" not in error or "Table with name" not in error:
-            return ""
+    def _explain(self, error: str) -> str:
+        """Return an error of DuckDB; for an unknown table with the names of ours instead of DuckDB's own."""
+        missing = MISSING_TABLE.search(error)
+        if missing is None:
+            return error
         known = sorted(name for name in self.views if re.fullmatch(r"\w+", name))
-        return f"\nKnown tables: {', '.join([EVERYTHING, SAME_AS, *known[:20]])}{' …' if len(known) > 20 else ''}"
+        near = get_close_matches(missing[1].lower(), [EVERYTHING, SAME_AS, *known], n=1)
+        meant = f"; did you mean {near[0]}?" if near else ""
+        return f"there is no table {missing[1]}{meant}\nKnown tables: {', '.join([EVERYTHING, SAME_AS, *known[:20]])}{' …' if len(known) > 20 else ''}"
 
     def _make_views(self, connection: DuckDBPyConnection, query: str) -> None:
         query_text = query.lower()
@@ -156,17 +163,11 @@ class Database:
 
     def _make_everything(self, connection: DuckDBPyConnection) -> None:
         """Create the view of all tables, with aligned columns."""
-        try:
-            from upwell.combine.align import align
-        except ModuleNotFoundError as missing:
-            raise MissingExtra(
-                f"the view {EVERYTHING} needs the matching libraries: pip install 'upwell[matching]'"
-            ) from missing
         tables = self._tables()
         if not tables:
             raise WrongUsage("there are no tables: no harvest has records yet")
         rows = max(MIN_ALIGNED_ROWS, ALIGNED_ROWS // len(tables))
-        aligned = align([_sample(table, rows) for _, _, table in tables])
+        aligned = _align([_sample(table, rows) for _, _, table in tables])
         types = [_types(connection, self._file(file)) for _, file, _ in tables]
         selects = []
         for number, (name, file, _) in enumerate(tables):
@@ -257,6 +258,19 @@ class QueryResult:
     def to_polars(self) -> polars.DataFrame:
         """Return the rows as a Polars data frame."""
         return polars_frame(lambda: self.table)
+
+
+def _align(tables: Sequence[SourceTable]) -> list[AlignedColumn]:
+    """Align the columns of several tables; a single table needs no libraries for it."""
+    if len(tables) == 1:
+        return [AlignedColumn(name=name, columns=(name,)) for name in tables[0].columns]
+    try:
+        from upwell.combine.align import align
+    except ModuleNotFoundError as missing:
+        raise MissingExtra(
+            f"the view {EVERYTHING} needs the matching libraries: pip install 'upwell[matching]'"
+        ) from missing
+    return align(tables)
 
 
 def _sample(table: SourceTable, rows: int) -> SourceTable:

@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import json
 import logging
+import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
