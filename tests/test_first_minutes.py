@@ -215,3 +215,39 @@ def test_a_representative_harvest_asks_the_same_questions_again(site: Running, t
         asked.append([(event["query"], event["page"]) for event in events if event["event"] == "asked"])
     assert asked[0] == asked[1]
     assert len(asked[0]) > 20
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        (("harvest", "SITE", "-o", "out", "--browser", "always"), "pip install 'upwell[browser]'"),
+        (("forms", "SITE", "--browser", "always"), "pip install 'upwell[browser]'"),
+        (("harvest", "SITE", "-o", "out", "--engine", "ray"), "pip install 'upwell[ray]'"),
+        (("harvest", "SITE", "-o", "out", "--state", "postgresql://127.0.0.1/x"), "pip install 'upwell[postgres]'"),
+        (("harvest", "SITE", "-o", "s3://bucket/harvests"), "pip install 'upwell[files]'"),
+        (("harvest", "SITE", "-o", "out", "--proxy", "socks5://127.0.0.1:9"), "pip install 'upwell[socks]'"),
+        (("serve", "."), "pip install 'upwell[web]'"),
+        (("mcp", "."), "pip install 'upwell[mcp]'"),
+    ],
+)
+def test_a_missing_extra_is_named_with_its_command_before_any_request(
+    arguments: tuple[str, ...], command: str, tmp_path: Path
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\n"
+        "for name in ('playwright', 'ray', 'psycopg', 'fsspec', 'aiohttp_socks', 'uvicorn', 'starlette', 'mcp'):\n"
+        "    sys.modules[name] = None\n"
+    )
+    with serve(SMALL_SITE) as own:
+        done = subprocess.run(
+            [sys.executable, "-m", "upwell", *(own.url if text == "SITE" else text for text in arguments)],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert own.received == []
+    assert done.returncode in (1, 2)
+    assert command in done.stderr
+    assert "Traceback" not in done.stderr
