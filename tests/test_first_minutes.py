@@ -251,3 +251,28 @@ def test_a_missing_extra_is_named_with_its_command_before_any_request(
     assert done.returncode in (1, 2)
     assert command in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_plain_install_queries_everything_of_one_site(finished: Path, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\nfor name in ('rapidfuzz', 'scipy', 'pandas', 'polars', 'pyarrow'):\n    sys.modules[name] = None\n"
+    )
+    for copy in ("one", "two"):
+        shutil.copytree(finished, tmp_path / "several" / copy)
+
+    def ask(folder: Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "upwell", "sql", "SELECT count(*) AS cities FROM everything", str(folder)],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    one = ask(finished)
+    assert one.returncode == 0, one.stderr
+    assert int(one.stdout.split()[-1]) > 20
+    several = ask(tmp_path / "several")
+    assert several.returncode == 1
+    assert "pip install 'upwell[matching]'" in several.stderr

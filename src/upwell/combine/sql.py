@@ -22,6 +22,7 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from upwell.combine.catalogue import CatalogueEntry, match
+from upwell.combine.match_results import AlignedColumn
 from upwell.errors import MissingExtra, WrongUsage
 from upwell.table import parquet, readers
 from upwell.table.parquet import pandas_frame, polars_frame
@@ -156,17 +157,10 @@ class Database:
 
     def _make_everything(self, connection: DuckDBPyConnection) -> None:
         """Create the view of all tables, with aligned columns."""
-        try:
-            from upwell.combine.align import align
-        except ModuleNotFoundError as missing:
-            raise MissingExtra(
-                f"the view {EVERYTHING} needs the matching libraries: pip install 'upwell[matching]'"
-            ) from missing
         tables = self._tables()
         if not tables:
             raise WrongUsage("there are no tables: no harvest has records yet")
-        rows = max(MIN_ALIGNED_ROWS, ALIGNED_ROWS // len(tables))
-        aligned = align([_sample(table, rows) for _, _, table in tables])
+        aligned = _aligned([table for _, _, table in tables])
         types = [_types(connection, self._file(file)) for _, file, _ in tables]
         selects = []
         for number, (name, file, _) in enumerate(tables):
@@ -206,6 +200,20 @@ class Database:
             file = self._scratch / f"{SAME_AS}.parquet"
             parquet.write(rows, {name: name for name in SAME_AS_COLUMNS}, file)
             connection.execute(f"INSERT INTO {SAME_AS} SELECT * FROM {_scan(file)}")  # noqa: S608 # quoted
+
+
+def _aligned(tables: Sequence[SourceTable]) -> list[AlignedColumn]:
+    """Return the columns of all tables, those of the same meaning under one name; a single table needs no libraries for that."""
+    if len(tables) == 1:
+        return [AlignedColumn(name=name, columns=(name,)) for name in tables[0].columns]
+    try:
+        from upwell.combine.align import align
+    except ModuleNotFoundError as missing:
+        raise MissingExtra(
+            f"the view {EVERYTHING} of several sites needs the matching libraries: pip install 'upwell[matching]'"
+        ) from missing
+    rows = max(MIN_ALIGNED_ROWS, ALIGNED_ROWS // len(tables))
+    return align([_sample(table, rows) for table in tables])
 
 
 @dataclass(frozen=True)
