@@ -4,7 +4,7 @@ BIN := .venv/bin
 export OMP_NUM_THREADS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test plain wheel release-check docs coverage golden quality speed history clean
+.PHONY: help setup demo test plain wheel release-check docs coverage golden quality speed clean
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -39,6 +39,11 @@ wheel: setup ## build a wheel in dist/, with the native code if a compiler is av
 
 release-check: setup ## build sdist and wheel, and check everything that can be checked before a tag
 	@$(BIN)/python scripts/release_check.py
+
+docs: setup ## build the documentation as a site in site/, strictly; it can be read without network
+	@$(BIN)/python -c "import mkdocs" 2>/dev/null || $(BIN)/python -m pip install --quiet -c constraints.txt mkdocs-material
+	@$(BIN)/python scripts/make_docs.py && PYTHONPATH=. $(BIN)/python -m mkdocs build --quiet --strict
+	@echo "· documentation in site/index.html"
 
 coverage: setup ## run the tests with coverage of lines and branches; the report is coverage-report/index.html
 	@$(BIN)/python -m pip install --quiet -c constraints.txt coverage

@@ -215,3 +215,64 @@ def test_a_representative_harvest_asks_the_same_questions_again(site: Running, t
         asked.append([(event["query"], event["page"]) for event in events if event["event"] == "asked"])
     assert asked[0] == asked[1]
     assert len(asked[0]) > 20
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        (("harvest", "SITE", "-o", "out", "--browser", "always"), "pip install 'upwell[browser]'"),
+        (("forms", "SITE", "--browser", "always"), "pip install 'upwell[browser]'"),
+        (("harvest", "SITE", "-o", "out", "--engine", "ray"), "pip install 'upwell[ray]'"),
+        (("harvest", "SITE", "-o", "out", "--state", "postgresql://127.0.0.1/x"), "pip install 'upwell[postgres]'"),
+        (("harvest", "SITE", "-o", "s3://bucket/harvests"), "pip install 'upwell[files]'"),
+        (("harvest", "SITE", "-o", "out", "--proxy", "socks5://127.0.0.1:9"), "pip install 'upwell[socks]'"),
+        (("serve", "."), "pip install 'upwell[web]'"),
+        (("mcp", "."), "pip install 'upwell[mcp]'"),
+    ],
+)
+def test_a_missing_extra_is_named_with_its_command_before_any_request(
+    arguments: tuple[str, ...], command: str, tmp_path: Path
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\n"
+        "for name in ('playwright', 'ray', 'psycopg', 'fsspec', 'aiohttp_socks', 'uvicorn', 'starlette', 'mcp'):\n"
+        "    sys.modules[name] = None\n"
+    )
+    with serve(SMALL_SITE) as own:
+        done = subprocess.run(
+            [sys.executable, "-m", "upwell", *(own.url if text == "SITE" else text for text in arguments)],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert own.received == []
+    assert done.returncode in (1, 2)
+    assert command in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_plain_install_queries_everything_of_one_site(finished: Path, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\nfor name in ('rapidfuzz', 'scipy', 'pandas', 'polars', 'pyarrow'):\n    sys.modules[name] = None\n"
+    )
+    for copy in ("one", "two"):
+        shutil.copytree(finished, tmp_path / "several" / copy)
+
+    def ask(folder: Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "upwell", "sql", "SELECT count(*) AS cities FROM everything", str(folder)],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    one = ask(finished)
+    assert one.returncode == 0, one.stderr
+    assert int(one.stdout.split()[-1]) > 20
+    several = ask(tmp_path / "several")
+    assert several.returncode == 1
+    assert "pip install 'upwell[matching]'" in several.stderr

@@ -172,6 +172,10 @@ async def forms(
         tree = read(path.read_bytes(), url=base_url)  # noqa: ASYNC240 # the same
         interfaces = site_interfaces.find(tree)
         return FormsOnPage(page=str(page), forms=tuple(site_forms.find(tree)), interfaces=interfaces)
+    if browser == "always":
+        from upwell.net.chromium_process import require_playwright
+
+        require_playwright()
     plan = Plan(browser=browser)
 
     async def look(url: str) -> FormsOnPage:

@@ -263,3 +263,31 @@ def test_search_ask_and_compare_over_two_sources(tmp_path: Path) -> None:
             assert texts.compare_all in page.inner_text(".overlap")
             assert "population" in page.inner_text("main")
             assert said == []
+
+
+def test_harvests_of_one_site_are_told_apart_by_their_topic(tmp_path: Path) -> None:
+    with serve(Switches(country="PE,EC")) as site:
+        for topic in ("peru", "ecuador"):
+            api.harvest(site.url, out=tmp_path, plan=Plan(budget=15, about=topic), manners=Manners(rate=0))
+        with serving(tmp_path) as pages, signed_in(pages) as page:
+            cards = page.locator(".cards .card").all_inner_texts()
+    assert sorted(("“peru”" in card, "“ecuador”" in card) for card in cards) == [(False, True), (True, False)]
+
+
+def test_on_a_phone_each_record_is_a_card_with_the_names_of_its_fields(harvested: tuple[Serving, Path]) -> None:
+    pages, folder = harvested
+    (place,) = (path.name for path in folder.iterdir() if path.is_dir())
+    with signed_in(pages) as page:
+        page.goto(f"{pages.url}harvests/{place}/records")
+        names = [name for name in page.locator("table.grid th").all_inner_texts() if name]
+        for width, is_card in ((1280, False), (390, True)):
+            page.set_viewport_size({"width": width, "height": 800})
+            row = page.locator("table.grid tbody tr").first
+            boxes = [box for cell in row.locator("td").all() if (box := cell.bounding_box())]
+            tops = {round(box["y"]) for box in boxes}
+            assert (len(tops) == len(boxes)) == is_card
+            assert all(box["x"] + box["width"] <= 390 for box in boxes) or not is_card
+            shown = page.evaluate(
+                "cell => getComputedStyle(cell, '::before').content", row.locator("td").nth(1).element_handle()
+            )
+            assert (shown.strip('"') in names) == is_card

@@ -30,7 +30,16 @@ if TYPE_CHECKING:
     from upwell.net.manners import Manners
     from upwell.table.writers import Format
 
-__all__ = ["Catalogue", "CatalogueEntry", "compare", "duplicates", "harvests_at", "held_tables", "match", "match_columns"]
+__all__ = [
+    "Catalogue",
+    "CatalogueEntry",
+    "compare",
+    "duplicates",
+    "harvests_at",
+    "held_tables",
+    "match",
+    "match_columns",
+]
 
 TABLE_STEM = "records"  # file stem of a harvest's table; followed by "-" and the entity kind if there are several
 MARKER_FILES = (*STATE_FILES, "summary.json", "source.json")  # files that identify the folder of a harvest

@@ -166,8 +166,7 @@ class Database:
         tables = self._tables()
         if not tables:
             raise WrongUsage("there are no tables: no harvest has records yet")
-        rows = max(MIN_ALIGNED_ROWS, ALIGNED_ROWS // len(tables))
-        aligned = _align([_sample(table, rows) for _, _, table in tables])
+        aligned = _aligned([table for _, _, table in tables])
         types = [_types(connection, self._file(file)) for _, file, _ in tables]
         selects = []
         for number, (name, file, _) in enumerate(tables):
@@ -207,6 +206,20 @@ class Database:
             file = self._scratch / f"{SAME_AS}.parquet"
             parquet.write(rows, {name: name for name in SAME_AS_COLUMNS}, file)
             connection.execute(f"INSERT INTO {SAME_AS} SELECT * FROM {_scan(file)}")  # noqa: S608 # quoted
+
+
+def _aligned(tables: Sequence[SourceTable]) -> list[AlignedColumn]:
+    """Return the columns of all tables, those of the same meaning under one name; a single table needs no libraries for that."""
+    if len(tables) == 1:
+        return [AlignedColumn(name=name, columns=(name,)) for name in tables[0].columns]
+    try:
+        from upwell.combine.align import align
+    except ModuleNotFoundError as missing:
+        raise MissingExtra(
+            f"the view {EVERYTHING} of several sites needs the matching libraries: pip install 'upwell[matching]'"
+        ) from missing
+    rows = max(MIN_ALIGNED_ROWS, ALIGNED_ROWS // len(tables))
+    return align([_sample(table, rows) for table in tables])
 
 
 @dataclass(frozen=True)
@@ -258,19 +271,6 @@ class QueryResult:
     def to_polars(self) -> polars.DataFrame:
         """Return the rows as a Polars data frame."""
         return polars_frame(lambda: self.table)
-
-
-def _align(tables: Sequence[SourceTable]) -> list[AlignedColumn]:
-    """Align the columns of several tables; a single table needs no libraries for it."""
-    if len(tables) == 1:
-        return [AlignedColumn(name=name, columns=(name,)) for name in tables[0].columns]
-    try:
-        from upwell.combine.align import align
-    except ModuleNotFoundError as missing:
-        raise MissingExtra(
-            f"the view {EVERYTHING} needs the matching libraries: pip install 'upwell[matching]'"
-        ) from missing
-    return align(tables)
 
 
 def _sample(table: SourceTable, rows: int) -> SourceTable:

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from upwell.choose.plan import Plan
-from upwell.errors import CannotKeep, Crashed, Interrupted, Refused, Unreachable, UpwellError
+from upwell.errors import CannotKeep, Crashed, Interrupted, MissingExtra, Refused, Unreachable, UpwellError
 from upwell.net.access import split_credentials
+from upwell.net.chromium_process import require_playwright
 from upwell.net.manners import Manners
 from upwell.places import address_of, addresses_to_try, shown
 from upwell.store.safe_files import disk_problem
@@ -92,6 +93,12 @@ async def harvest_site(work: SiteWork, observe: Observer) -> Result | UpwellErro
     job, started = work.job, (not work.lost.is_restart and job_accepted.get()) or time.monotonic()
     if job.is_listed and (refusal := _refusal_of_listed(job)) is not None:
         return refusal
+
+    if job.plan.browser == "always":
+        try:
+            require_playwright()
+        except MissingExtra as missing:
+            return missing
 
     @without_records
     def observe_without_records(event: Event) -> None:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -22,7 +23,7 @@ from upwell.errors import MissingExtra, Unreachable
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Playwright
 
-__all__ = ["MAX_PAGES", "ChromiumProcess", "shared_process"]
+__all__ = ["MAX_PAGES", "ChromiumProcess", "require_playwright", "shared_process"]
 
 ARGUMENTS = (
     "--disable-gpu",
@@ -37,6 +38,7 @@ ARGUMENTS = (
     "--disable-features=WebRtcHideLocalIpsWithMdns,Prerender2,SpeculationRules",
 )
 NOBODY = "nobody"  # unprivileged user of every Unix system
+NO_PLAYWRIGHT = "the browser needs the package playwright: pip install 'upwell[browser]'"
 START_SECONDS = 30.0
 CLOSE_SECONDS = 5.0  # a busy page can keep the browser from closing normally
 # Script that drops root privileges before it starts Chromium, whose sandbox does not work for root.
@@ -53,6 +55,12 @@ MAX_PAGES = 2 * (
 )  # shown at once; a page uses a core while it loads, and waits for the request rate in between
 
 _processes: "WeakKeyDictionary[asyncio.AbstractEventLoop, ChromiumProcess]" = WeakKeyDictionary()
+
+
+def require_playwright() -> None:
+    """Raise MissingExtra if the browser is certainly needed and its package is missing, before any request is sent."""
+    if find_spec("playwright") is None:
+        raise MissingExtra(NO_PLAYWRIGHT)
 
 
 def shared_process() -> "ChromiumProcess":
@@ -116,7 +124,7 @@ class ChromiumProcess:
         try:
             from playwright.async_api import Error, async_playwright
         except ImportError as missing:
-            raise MissingExtra("the browser needs the package playwright: pip install 'upwell[browser]'") from missing
+            raise MissingExtra(NO_PLAYWRIGHT) from missing
         if self._playwright is None:
             self._playwright = await async_playwright().start()
         own = self._playwright.chromium.executable_path  # from `playwright install chromium`

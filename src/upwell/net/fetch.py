@@ -526,7 +526,7 @@ def _why_refused(error: Exception, reason: str) -> str:
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return f"no machine of the name {error.host!r} is known; is the name right, and are you online? {reason}"
     if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, ConnectionRefusedError):
-        return f"nothing listens at port {error.port} of {error.host}; are the address and the port right, and does the server run? {reason}"
+        return f"nothing listens at port {error.port} of {error.host}; is the address right, and does the server run? {reason}"
     return f"{reason}; is the address right, and does it open in your browser?"
 
 

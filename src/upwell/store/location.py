@@ -98,7 +98,9 @@ def open_database(location: Path | PostgresLocation | None, *, read_only: bool =
     """Open the database at a location; None means in memory. A file that is being written can only be opened `read_only`."""
     if not isinstance(location, PostgresLocation):
         # otherwise a file of an older version is upgraded first
-        is_reader = read_only and location is not None and (not os.access(location.parent, os.W_OK) or is_locked(location))
+        is_reader = (
+            read_only and location is not None and (not os.access(location.parent, os.W_OK) or is_locked(location))
+        )
         return SqliteDatabase(location, read_only=is_reader)
     try:
         from upwell.store.postgres import PostgresDatabase  # psycopg is an optional dependency

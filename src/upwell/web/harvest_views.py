@@ -41,7 +41,7 @@ def card(harvest: Harvest) -> dict[str, Any]:
     return {
         "id": harvest.id,
         "name": harvest.name,
-        "site": harvest.site if harvest.name != harvest.site else "",
+        "site": harvest.scope if harvest.scope != harvest.name else "",
         "letter": harvest.letter,
         "hue": harvest.hue,
         "gauge": Markup(_gauge(harvest, progress)),  # noqa: S704 # our own SVG

@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from upwell.choose.plan import Plan
 from upwell.combine.catalogue import held_tables
-from upwell.errors import CannotKeep, WrongUsage
+from upwell.errors import CannotKeep, UpwellError, WrongUsage
 from upwell.harvest.events import EVENTS_FILE
 from upwell.harvest.harvest_folder import OWN_HARVEST, folder_for, harvest_text
 from upwell.net.access import Access
@@ -155,6 +155,8 @@ class Harvest:
     summary: dict[str, Any]  # {} before the first run ends
     is_running: bool
     failure: str = ""  # why the last run failed
+    topic: str = ""  # of its records, if not all were wanted
+    path: str = ""  # of the page where it began, if that is not the home page
 
     @property
     def name(self) -> str:
@@ -165,6 +167,11 @@ class Harvest:
     def site(self) -> str:
         """Return the host of the site."""
         return str(self.summary.get("site") or self.folder.name.replace("_", ":", 1))
+
+    @property
+    def scope(self) -> str:
+        """Return the site and what tells this harvest from others of it: its topic and first page."""
+        return " · ".join(filter(None, (self.site, self.path and f"/{self.path}", self.topic and f"“{self.topic}”")))
 
     @property
     def records(self) -> int:
@@ -277,4 +284,15 @@ class Library:
             summary = read_summary(folder)
         is_running = self.runs.is_running(folder)
         failure = "" if is_running else self.runs.failure(folder)
-        return Harvest(id=self.id_of(folder), folder=folder, summary=summary, is_running=is_running, failure=failure)
+        page = topic = ""
+        with suppress(StateLocked, UpwellError, ValueError, TypeError), open_read_only(folder) as state:
+            page, topic = [*state.harvest(), "", ""][:2]
+        return Harvest(
+            id=self.id_of(folder),
+            folder=folder,
+            summary=summary,
+            is_running=is_running,
+            failure=failure,
+            topic=topic,
+            path=page.partition("/")[2],
+        )
