@@ -14,7 +14,8 @@ from upwell.combine.source_table import SourceTable, table_of_rows
 
 def books_with_copies() -> tuple[SourceTable, set[frozenset[object]]]:
     """Return a table in which every fourth book has one or two further rows, with slips of the pen."""
-    rng, rows, groups = random.Random(7), [], set()
+    rng, rows = random.Random(7), []
+    groups: set[frozenset[object]] = set()
     titles = list({row["title"]: row for row in shops(200, seed=2).a}.values())
     for number, row in enumerate(titles):
         keys = [f"{number}"]

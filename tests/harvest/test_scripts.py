@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from threading import Thread
 from urllib.parse import parse_qs, urlsplit
 
@@ -265,7 +266,8 @@ def test_component_that_posts_its_state(tmp_path: Path) -> None:
     with site(answer) as (url, _):
         result = harvest(url, tmp_path, budget=200)
     assert result.summary["records"] >= 68
-    assert result.summary["sources"][0]["search_interface"]["method"] == "POST"
+    interface: Any = result.summary["sources"][0]["search_interface"]
+    assert interface["method"] == "POST"
     assert acts[0] != ""  # before anything was typed, nothing was posted
 
 
@@ -291,7 +293,8 @@ def test_numbered_rows_of_a_server_action(tmp_path: Path) -> None:
     with site(answer) as (url, targets):
         result = harvest(url, tmp_path, budget=120)
     assert result.summary["records"] == len(ITEMS)
-    assert result.summary["sources"][0]["search_interface"]["page_changes"][0][0] == "cursor"
+    interface: Any = result.summary["sources"][0]["search_interface"]
+    assert interface["page_changes"][0][0] == "cursor"
     assert len(targets) < 100
 
 
@@ -312,7 +315,7 @@ def test_list_of_codes_whose_search_finds_no_word_of_the_page(tmp_path: Path) ->
 
     with site(answer) as (url, _):
         result = harvest(url, tmp_path, budget=150)
-    interface = result.summary["sources"][0]["search_interface"]
+    interface: Any = result.summary["sources"][0]["search_interface"]
     assert "{query}" in interface["url"]
     assert interface["via"] == "browser"
     assert result.summary["records"] > 20  # more than the page shows without a query
