@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 from threading import Thread
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
