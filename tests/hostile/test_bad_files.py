@@ -191,7 +191,8 @@ def test_other_archives_in_the_folder_are_left_alone(tmp_path: Path) -> None:
 
 
 NAMES = st.sampled_from(
-    ["records_fts", "RECORDS_FTS", "records", "rank", "Rank", "rank_", "rowid", "oid", "_rowid_", "select", "FALSE", "true", "", " ", "a", "A", "a_2", 'a"b', "a=b", "content=x",
+    ["records_fts", "RECORDS_FTS", "records", "rank", "Rank", "rank_", "rowid", "oid", "_rowid_", "select", "FALSE", "true",
+     "", " ", "a", "A", "a_2", 'a"b', "a=b", "content=x",
      "=1+1", "x" * 5000, "a\x00b", "\ud800", "ß", "SS", "İ", "i̇", "_key_", "c0", "sqlite_x", "[a]", "a;b", "a\nb", "unindexed", "held_rows"]
 )  # fmt: skip
 
