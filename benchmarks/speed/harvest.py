@@ -61,13 +61,13 @@ STAGES = {
     "keep": (
         "upwell.store.state:State.store",
         "upwell.harvest.session:SourceSession._keep",
-        "upwell.harvest.record_pages:Details.add",
+        "upwell.harvest.record_pages:RecordPageReader.add",
         "upwell.harvest.checkpoint:Checkpoint.save_if_due",
     ),
     "learn": (
         "upwell.harvest.reader:learn_source",
         "upwell.harvest.reader:learn_roles",
-        "upwell.harvest.record_pages:Details.learn",
+        "upwell.harvest.record_pages:RecordPageReader.learn",
     ),
 }
 
