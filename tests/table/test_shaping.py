@@ -168,3 +168,12 @@ def test_sentences_keep_their_common_words() -> None:
     columns, tidy = table(rows)
     assert [column.name for column in columns] == ["name", "text"]
     assert tidy[3]["text"] == rows[3]["text"]
+
+
+def test_the_common_beginning_of_labelled_values_is_kept() -> None:
+    """Without a label it may be one."""
+    rows = [{"name": f"n{i}", PAGE_PREFIX + "call_number": f"GB {'abcdefghij'[i % 10]}{i}x"} for i in range(30)]
+    origins = {PAGE_PREFIX + "call_number": FieldOrigin("label")}
+    columns = infer_columns(rows, origins=origins)
+    assert list(shape_rows(rows, columns))[3]["call_number"] == "GB d3x"
+    assert list(shape_rows(rows, infer_columns(rows)))[3]["call_number"] == "d3x"

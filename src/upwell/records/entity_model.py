@@ -59,6 +59,7 @@ __all__ = [
     "read_url_columns",
 ]
 
+MIN_LABELS = 3  # different labels of texts at one place, which then are a list of labelled facts; not swept
 VERSION = 1  # version of the saved model; other versions are rejected
 
 EntityFields = dict[str, str | list[str]]
@@ -72,7 +73,7 @@ class EntityColumn:
     at: ColumnLocation
     share: float = 0.0  # share of the pages with a value
     is_labelled: bool = False  # most of its texts have a label, so that a text is data even if it is shown elsewhere
-    is_fact: bool = False  # the label is in a cell of its own, so that the same text on all pages is data, too
+    is_fact: bool = False  # the label is in a cell of its own, or one of several at its place, so that the same text on all pages is data, too
     named_by: str = ""  # source of the name (`column_names.NAME_SOURCES`), or "page title"
 
 
@@ -141,6 +142,7 @@ def learn_entities(trees: Sequence[TagTree], *, keep_constants: bool = False) ->
     kept, title = best_candidates(candidates, trees)
     columns: list[EntityColumn] = []
     taken: set[str] = set()
+    labels_at = Counter(place for place, _ in {(each.location.place, each.label) for each in candidates if each.label})
     for candidate in kept:
         is_title = candidate is title and not (candidate.label.endswith(COLONS) and _has_cell_label(candidate, trees))
         source, name = ("page title", "title") if is_title else name_column(candidate, trees)
@@ -152,7 +154,8 @@ def learn_entities(trees: Sequence[TagTree], *, keep_constants: bool = False) ->
                 at=candidate.location,
                 share=round(len(candidate.cells) / len(trees), 3),
                 is_labelled=bool(candidate.label),
-                is_fact=_has_cell_label(candidate, trees),
+                is_fact=_has_cell_label(candidate, trees)
+                or (bool(candidate.label) and labels_at[candidate.location.place] >= MIN_LABELS),
                 named_by=source,
             )
         )

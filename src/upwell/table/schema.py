@@ -362,6 +362,7 @@ class FieldOrigin(NamedTuple):
 
 
 UNKNOWN = FieldOrigin()
+LABELLED = ("label", "statement", "heading")  # sources of names that say what the texts are
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -477,6 +478,12 @@ def infer_columns(
     cuts = {
         name: cut for name, values in texts.items() if name not in lists and (cut := common_affixes(values)) != ("", "")
     }
+    for name, (prefix, suffix) in list(cuts.items()):
+        if origins.get(name, UNKNOWN).named_by in LABELLED and not prefix.rstrip().endswith((":", "：")):
+            cuts[name] = (
+                "",
+                suffix,
+            )  # the label is known, so that the common beginning is part of the values ("GB 02004")
     for name, cut in cuts.items():
         texts[name] = {strip_affixes(text, cut) for text in texts[name]} - {""}
     known = {column.id: column for column in earlier}
@@ -705,7 +712,7 @@ def _usual_names(group: Sequence[str], filled: Mapping[str, int]) -> list[str]:
 def _name_rank(name: str, named_by: str) -> tuple[int, float]:
     """Return what decides between the names of merged fields: a title stays one, and then the evidence of `column_names`."""
     plain = NUMBERED.sub("", name)
-    source = named_by if named_by in ("label", "statement", "heading") else "class"
+    source = named_by if named_by in LABELLED else "class"
     is_title = len(TITLE_WORDS) - TITLE_WORDS.index(plain) if plain in TITLE_WORDS else 0
     return is_title, name_evidence(plain, source) - (plain != name)
 
