@@ -20,7 +20,7 @@ def own_figures(title: str) -> list[str]:
     return [number for row in rows for number in NUMBER.findall(row.replace(" %", "%").split(" | ")[-1])]
 
 
-@pytest.mark.parametrize(("title", "name"), [("Wisdom", "wisdom"), ("Yuan", "yuan")])
+@pytest.mark.parametrize(("title", "name"), [("Wisdom", "wisdom"), ("Yuan", "yuan"), ("Entity", "entity")])
 def test_figures_of_a_paper_were_printed(title: str, name: str) -> None:
     """`python -m benchmarks.papers NAME > benchmarks/papers/printed/NAME.txt` prints them again."""
     printed = {
