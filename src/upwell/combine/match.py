@@ -37,7 +37,7 @@ __all__ = ["RowMatch", "match", "match_rows"]
 
 ROUNDS = 3  # iterations; swept over 1, 2, 3: on six pairs of tables each round is at least as good as the one before
 PENALTY = 0.1  # L2 penalty of the weights; swept over 0.03 … 3
-MAX_FIT_PAIRS = 30_000  # pairs that the weights are fitted on; 12,000 and 200,000 change F1 by less than 0.01
+MAX_FIT_PAIRS = 10_000  # of each kind, matches and others, that the weights are fitted on
 MIN_PROBABILITY = 1 / 3  # of a reported match; on six pairs of tables the best threshold is 0.38 … 0.7
 MIN_SPREAD = 0.1  # range of the scores below which the weights carry no information; not swept
 USUAL_SHARE = 0.95  # quantile of the cosines of mutual nearest rows inside a table; not swept
@@ -123,12 +123,12 @@ def _learn_robustly(cross: _Pairs, inner: Sequence[_Pairs]) -> tuple[Any, Any]:
     probabilities, mutual = _learn(plain_cross, plain_inner)
     if any(pairs.mutual(pairs.features[:, 0]).sum() < MIN_INNER_PAIRS for pairs in inner):
         return probabilities, mutual
+    if _usual_similarity(cross) >= UNLIKE_TABLES * min(map(_usual_similarity, inner)):
+        return probabilities, mutual
     across, across_mutual = _learn_across(cross)
     expected = across[across_mutual].sum()
     has_collapsed = expected >= MIN_ACROSS and probabilities[mutual].sum() < COLLAPSED_SHARE * expected
-    if has_collapsed and _usual_similarity(cross) < UNLIKE_TABLES * min(map(_usual_similarity, inner)):
-        return across, across_mutual
-    return probabilities, mutual
+    return (across, across_mutual) if has_collapsed else (probabilities, mutual)
 
 
 def _usual_similarity(pairs: _Pairs) -> float:
