@@ -202,21 +202,6 @@ def test_a_page_without_any_search_is_described_in_plain_words(tmp_path: Path) -
     assert f"{url} has no form, and links to no page that could have one" in done.stderr
 
 
-def test_a_representative_harvest_asks_the_same_questions_again(site: Running, tmp_path: Path) -> None:
-    asked = []
-    for name in ("first", "second"):
-        done = upwell(
-            *("harvest", site.url, "-o", name, "--rate", "0", "--budget", "45", "--goal", "representative"),
-            *("--log", f"{name}.jsonl"),
-            cwd=tmp_path,
-        )
-        assert done.returncode == 0, done.stderr
-        events = map(json.loads, (tmp_path / f"{name}.jsonl").read_text().splitlines())
-        asked.append([(event["query"], event["page"]) for event in events if event["event"] == "asked"])
-    assert asked[0] == asked[1]
-    assert len(asked[0]) > 20
-
-
 @pytest.mark.parametrize(
     ("arguments", "command"),
     [

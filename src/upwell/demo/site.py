@@ -337,16 +337,11 @@ class _Site:
             is_redesigned=is_redesigned,
             origin=str(request.url.origin()),
             ref=self._ref(),
-            suggestions=self._suggestions(query),
+            suggestions=[self.rng.choice(self.cities[:500]) for _ in range(5)],
         )
         if layout == "json":
             return web.json_response(as_json(result_page))
         return self.html("results", layout=layout, query=query, answer=result_page, ref=result_page.ref)
-
-    def _suggestions(self, query: str) -> list[City]:
-        """Return cities to look for instead, which depend on the query alone, so that two harvests see the same pages."""
-        chance = random.Random(f"{self.switches.seed} {query}")  # noqa: S311 # decoration, not secrets
-        return [chance.choice(self.cities[:500]) for _ in range(5)]
 
     def _in_this_edition(self, city: City) -> City | None:
         """Return the city in this edition; None if it is gone or not on this site."""
