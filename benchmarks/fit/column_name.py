@@ -31,7 +31,7 @@ from upwell.records.record_page import PageTexts, TextLocator, learn_template, s
 
 WORD_CORPORA = ("answers", "kinds", "kinds-more", "forms", "pagers", "entities")
 PAGES_OF_SITE = 6  # of a site of `entities`, whose pages are alike
-MIN_SITES = 12  # sites with a word, as a label or as a class; 6 has the same score and twice the words
+MIN_SITES = 12  # sites with a word, as a label or as a class; 6 has the same score
 MAX_LABEL = 30  # characters of a label
 MAX_LABEL_WORDS = 3
 COLON = re.compile(r"\s*([^\W\d_][^:\n]{1,30}?)\s*[:：]\s*$")

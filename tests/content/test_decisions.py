@@ -127,7 +127,8 @@ def test_most_pages_of_a_list_of_names_have_numbers_if_the_site_is_unknown(numbe
 @pytest.mark.parametrize(("linked", "is_contents"), [(35, False), (70, True)])
 def test_a_link_takes_up_most_of_its_entry(linked: int, is_contents: bool) -> None:
     line = " ".join(word(1, k) for k in range(40))[:100]
-    items = "".join(f"<li><a href=/{word(i, 7)}/{i}>{line[:linked]}</a>{line[linked:]}" for i in range(6))
+    # the link ends the line: one that begins it heads an entry with a teaser
+    items = "".join(f"<li>{line[linked:]}<a href=/{word(i, 7)}/{i}>{line[:linked]}</a>" for i in range(6))
     assert contents_of(read(f"<ul>{items}</ul>")) is is_contents
 
 

@@ -270,7 +270,8 @@ def test_folder_does_not_choose_who_gets_the_database_password(address: str, tmp
             ("harvest", "http://example.org/", "-o", "harvest"),
         ):
             done = upwell(*verb, cwd=tmp_path, PGPASSWORD=SECRET)
-            assert done.returncode == 2, (verb, done.stderr)
+            # `status` names each harvest that it cannot read, and goes on with the others
+            assert done.returncode == (1 if verb[0] == "status" else 2), (verb, done.stderr)
             assert "UPWELL_STATE" in done.stderr
             with pytest.raises(TimeoutError):
                 database.accept()

@@ -105,7 +105,7 @@ class SearchOnlyPolicy:
         )
 
     def may_post(self, request: Request, page: str, url: str) -> bool:
-        """Return True if a POST is a search: a search form sends it, or it contains what is typed into a search box and does not act.
+        """Return True if a POST is a search: a search form sends it, or it contains the query and its address, or the name of the query, says so.
 
         Before anything is typed, a page fills its list: the address must say that it searches.
         """
@@ -120,7 +120,10 @@ class SearchOnlyPolicy:
         if not request.query:
             return not posts_without_search(request) and not acting_evidence(request)
         interface = interface_of_request(replace(request, query=""), request.query)
-        return interface is not None and not acting_evidence(interfaces.fill(interface, ""))
+        if interface is None:
+            return False
+        typed = interfaces.fill(replace(interface, via="browser"), "")
+        return not (posts_without_search(request) and posts_without_search(typed)) and not acting_evidence(typed)
 
     def may_click(self, label: str) -> bool:
         """Return True if a button that seems to open a search box, or to show more, may be clicked: its label does not act.

@@ -1,7 +1,7 @@
 """Make search interfaces from the forms and declarations of a page, and fill queries into requests as a browser would send them."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from urllib.parse import quote, urldefrag, urlsplit
 
@@ -23,7 +23,7 @@ from upwell.types import (
     SearchInterface,
     TypedInterface,
 )
-from upwell.urls.request_values import name_of, values, with_value
+from upwell.urls.request_values import Place, Scalar, name_of, values, with_value
 
 __all__ = [
     "are_informative",
@@ -43,6 +43,7 @@ TOKEN_NAME = re.compile(
 )
 TOKEN_VALUE = re.compile(r"(?=.*\d)(?=.*[a-z])[0-9a-z+/=_-]{20,}", re.I)
 MIN_DISTINCT_SHARE = 0.25  # share of distinct answers from which a form is informative (Madhavan et al. 2008 §4)
+NAMING_KEYS = ("name", "field", "key", "id")  # members of a JSON object whose text names the value beside them
 FREE_TEXT_TYPES = ("text", "search")
 
 
@@ -187,21 +188,33 @@ def fill(interface: SearchInterface, query: str) -> Request:
     >>> fill(AddressInterface(url="http://x/find/{query}"), "two words").url
     'http://x/find/two%20words'
     """
-    # its address, button or box said so when it was found, or the user named it; or the name of the value with the query says so
-    is_typed = interface.via == "browser" and interface.method == "POST"
-    is_search = interface.via == "form" or is_typed or _names_a_search(interface)
+    # its address or button said so when it was found, or the user named it; or the name of the value with the query says so
+    is_named = _names_a_search(interface)
+    is_typed = is_named and interface.via == "browser"
+    is_search = interface.via == "form" or is_named
     query_fields = (interface.query_field,) if interface.query_field else None
     context = LinkContext(is_search=is_search, is_typed=is_typed, query_fields=query_fields)
     return replace(_filled(interface, query), headers=interface.headers, context=context)
 
 
 def _names_a_search(interface: SearchInterface) -> bool:
-    """Return True if the value of a JSON body with the query has a name about searching ("q", "searchTerm")."""
+    """Return True if the value of a JSON body with the query has a name about searching, as a key or beside it.
+
+    Examples: `{"searchTerm": "{query}"}`, and `{"name": "q", "value": "{query}"}`.
+    """
     if not isinstance(interface, JsonInterface):
         return False
     template = Request(url=interface.url, method="POST", body=interface.body.encode())
-    named = [name_of(place) for place, value in values(template) if isinstance(value, str) and "{query}" in value]
-    return bool(named) and all(name == "q" or SEARCH_WORDS.search(name) for name in named)
+    by_place = dict(values(template))
+    places = [place for place, value in by_place.items() if isinstance(value, str) and "{query}" in value]
+    names = [(name_of(place), *_names_beside(by_place, place)) for place in places]
+    return bool(names) and all(any(name == "q" or SEARCH_WORDS.search(name) for name in found) for found in names)
+
+
+def _names_beside(by_place: Mapping[Place, Scalar], place: Place) -> list[str]:
+    """Return the texts that name a value in the same JSON object."""
+    siblings = (by_place.get((*place[:-1], f".{key}")) for key in NAMING_KEYS)
+    return [text for text in siblings if isinstance(text, str) and "{query}" not in text]
 
 
 def _filled(interface: SearchInterface, query: str) -> Request:
