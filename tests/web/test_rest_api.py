@@ -228,6 +228,17 @@ def test_tokens_have_scopes_and_budgets(served: Serving, client: Client, source:
     assert reader.get("/sources").status == 401
 
 
+def test_a_token_reaches_no_private_network(served: Serving, tmp_path: Path) -> None:
+    """Its owner is not the user, who may type any address."""
+    store, name = TokenStore(), f"harvester-{tmp_path.name}"
+    harvester = Client(url=served.url, token=store.add(name, ["harvest"]))
+    try:
+        refused = harvester.get("/harvests", method="POST", data=b"url=http://127.0.0.1:1/")
+    finally:
+        store.remove(name)
+    assert (refused.status, "is in a private network" in refused.json["detail"]) == (400, True)
+
+
 def test_parallel_calls_cannot_exceed_a_budget(tmp_path: Path) -> None:
     store = TokenStore(tmp_path / "tokens.sqlite")
     store.add("asker", ["ask"], 50)
@@ -312,7 +323,7 @@ def test_the_page_with_the_documentation_sends_requests(served: Serving) -> None
     with signed_in(served) as page:
         page.goto(f"{served.url}{API.removeprefix('/')}/docs")
         page.locator("#sources button").click()
-        page.wait_for_function("document.querySelector('#sources .api-answer').textContent.includes('statement')")
+        page.locator("#sources .api-answer", has_text="statement").wait_for()
         page.goto(served.url)
         page.locator("a[href^='/harvests/']").first.click()
         page.get_by_role("link", name="API").click()

@@ -28,7 +28,10 @@ from starlette.routing import Route
 from upwell.combine.catalogue import Catalogue, match
 from upwell.combine.merge import merge
 from upwell.errors import CannotKeep, MissingExtra, TooBusy, Unreachable, UpwellError, WrongUsage
+from upwell.net.manners import Manners
+from upwell.places import address_of
 from upwell.store.read_only import StateLocked
+from upwell.urls.hosts import host_and_port, is_private_address
 from upwell.version import installed_version
 from upwell.web import record_query
 from upwell.web.browse import TableColumnInfo, find_row
@@ -520,6 +523,8 @@ async def _match(call: Call) -> Response:
 async def _start(call: Call) -> Response:
     values, runs = call.values, call.request.app.state.runs
     token, budget = call.token, values["budget"]
+    if token is not None:
+        _check_public(values["url"], Manners(**runs.manners))
     if (
         token is not None
         and token.budget is not None
@@ -533,6 +538,14 @@ async def _start(call: Call) -> Response:
     identity = call.library.id_of(folder)
     location = f"{API}/sources/{quote(identity)}"
     return JSONResponse({"id": identity, "source": location}, 202, headers={"location": location})
+
+
+def _check_public(url: str, manners: Manners) -> None:
+    """Raise WrongUsage if a client with a token of its own, who is not the user, names a private address that the user did not allow."""
+    address = address_of(url)
+    host = host_and_port(address)[0]
+    if is_private_address(host) and not manners.names(address):
+        raise WrongUsage(f"{host} is in a private network; the owner of this server can allow it with --allow {host}")
 
 
 async def _stop(call: Call) -> Response:
