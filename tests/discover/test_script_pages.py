@@ -44,15 +44,19 @@ def test_page_fills_its_list_by_a_post(address: str, is_sent: bool) -> None:
 @pytest.mark.parametrize(
     ("address", "body", "is_sent"),
     [
-        ("/_app/update-component", b'{"inputs":[{"id":"box","value":"lima"}]}', True),
-        ("/livewire/update", b'{"components":[{"updates":{"text":"lima"},"calls":[]}]}', True),
+        ("/_app/update-component", b'{"inputs":[{"id":"search-box","value":"lima"}]}', True),
+        ("/_app/update-component", b'{"inputs":[{"id":"box","value":"lima"}]}', False),
+        ("/livewire/update", b'{"components":[{"updates":{"search":"lima"},"calls":[]}]}', True),
+        ("/livewire/update", b'{"components":[{"updates":{"text":"lima"},"calls":[]}]}', False),
+        ("/wall", b'{"name":"text","value":"lima"}', False),
+        ("/cart/delete", b'{"search":"lima"}', False),
         ("/cart/delete", b'{"item":"lima"}', False),
         ("/live/update", b'{"calls":[{"method":"deleteAll","params":["lima"]}]}', False),
-        ("/live/update", b'{"updates":{"text":"bern"}}', False),
+        ("/live/update", b'{"updates":{"search":"bern"}}', False),
     ],
 )
 def test_what_a_page_posts_for_a_typed_word(address: str, body: bytes, is_sent: bool) -> None:
-    """A POST that contains what is typed into a search box is sent, unless it names something that changes the site."""
+    """A POST is sent if a name of what is typed says that it searches, unless it names something that changes the site."""
     request = Request(url=f"http://x{address}", method="POST", body=body, content_type="application/json", query="lima")
     assert SearchOnlyPolicy().may_post(request, "", "") is is_sent
 
