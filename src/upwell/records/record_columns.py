@@ -354,7 +354,8 @@ def _own_link(read: Read) -> str:
     Of the places with nearly the most distinct targets, the first whose links mostly stay on the site, otherwise the first.
     """
     targets: defaultdict[tuple[int, int], set[str]] = defaultdict(set)
-    acting_labels = {page.tree.url: _acting_targets(page.tree) for page, _, _ in read}
+    pages = {id(page): page for page, _, _ in read}  # each once: `read` has an entry per record
+    acting = frozenset().union(*(_acting_targets(page.tree) for page in pages.values()))
     for page, record, _ in read:
         links_at: Counter[int] = Counter()
         for place, target in page.links(record):
@@ -364,7 +365,6 @@ def _own_link(read: Read) -> str:
     most = max(map(len, targets.values()), default=0)
     distinct = [location for location, place_targets in targets.items() if len(place_targets) >= OWN_LINK_SHARE * most]
     hosts = {urlsplit(page.tree.url).netloc for page, _, _ in read}
-    acting = frozenset().union(*acting_labels.values())
     distinct = [
         location
         for location in distinct
