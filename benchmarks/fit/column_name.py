@@ -30,7 +30,8 @@ from upwell.records.entity_columns import (
 from upwell.records.record_page import PageTexts, TextLocator, learn_template, stated_texts
 
 WORD_CORPORA = ("answers", "kinds", "kinds-more", "forms", "pagers", "entities")
-PAGES_OF_SITE = 6  # of a site of `entities`, whose pages are alike
+SITE_FOLDERS = ("answers", "kinds", "kinds-more", "entities")  # corpora with several pages of a site in its folder
+PAGES_OF_SITE = 6  # pages of a site, which are alike
 MIN_SITES = 12  # sites with a word, as a label or as a class; 6 has the same score
 MAX_LABEL = 30  # characters of a label
 MAX_LABEL_WORDS = 3
@@ -78,10 +79,9 @@ def site_words() -> SiteWords:
     for corpus in WORD_CORPORA:
         seen: Counter[str] = Counter()
         for path in sorted((CORPORA / corpus).rglob("*.html*")):
-            own_folder = corpus in ("entities", "answers")
-            site = f"{corpus}/{path.parent.name if own_folder else path.stem}"
+            site = f"{corpus}/{path.parent.name if corpus in SITE_FOLDERS else path.stem}"
             seen[site] += 1
-            if not own_folder or seen[site] <= PAGES_OF_SITE:
+            if seen[site] <= PAGES_OF_SITE:
                 labels, classes = words_of_page(read(path.read_bytes(), url="http://example.org/"))
                 known = words.setdefault(site, (set(), set()))
                 known[0].update(labels)
@@ -93,7 +93,12 @@ def log_odds(words: SiteWords) -> dict[str, float]:
     """Return the log odds of each word that several sites use: as a label rather than as a class."""
     labels = Counter(word for own, _ in words.values() for word in own)
     classes = Counter(word for _, own in words.values() for word in own)
-    all_words = [word for word in labels | classes if labels[word] + classes[word] >= MIN_SITES]
+    of_sites = {part for site in words for part in name_words(site)}  # a judgement must not know sites
+    all_words = [
+        word
+        for word in labels | classes
+        if len(word) > 1 and labels[word] + classes[word] >= MIN_SITES and word not in of_sites
+    ]
     return {word: math.log((labels[word] + 0.5) / (classes[word] + 0.5)) for word in sorted(all_words)}
 
 

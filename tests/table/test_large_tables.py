@@ -26,7 +26,7 @@ def state() -> Iterator[State]:
                 "n": str(n),
                 "price": f"${n}.50" if n % 2 else f"{n}.50 €",
                 "day": f"{n % 28 + 1:02}.{n % 12 + 1:02}.2004",
-                "way": f"{n} km",
+                "way": f"{n % 997 + 3} km",
                 "rank": "n/a" if n == LAST else str(n % 50),
                 "label": "other" if n == LAST else "always",
             }
